@@ -1,0 +1,1 @@
+"""Playbook Registry: reads playbooks from git, merges them per repository and serves one catalog snapshot."""

@@ -1,0 +1,1 @@
+"""What a playbook is: the model, the loaders, the problems of a file."""

@@ -1,0 +1,360 @@
+"""What the services and the synchronisation need of the world, as protocols and the values that cross them.
+
+Every adapter of a port passes the port's suite in tests/contract/. All calls are synchronous; a door that lives on
+an event loop moves them to threads. Instants are aware UTC.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from enum import StrEnum
+from typing import Literal, Protocol
+
+from indexer.document import Document
+from policies.rules import Mark, RuleSet, Waiver, Withdrawal
+from registry.digest import Json
+
+
+class Role(StrEnum):
+    """What a registered source is to the merge."""
+
+    CENTRAL = "central"
+    SERVICE = "service"
+
+
+class SyncState(StrEnum):
+    """`sync.state` of the wire (http-api.md, Shapes)."""
+
+    PENDING = "pending"
+    SYNCING = "syncing"
+    OK = "ok"
+    UNREACHABLE = "unreachable"
+    UNAUTHORIZED = "unauthorized"
+    RATE_LIMITED = "rate-limited"
+    BRANCH_MISSING = "branch-missing"
+    EMPTY = "empty"
+    CORRUPT = "corrupt"
+    DISK_FULL = "disk-full"
+    TOO_LARGE = "too-large"
+    SUSPENDED = "suspended"
+    HOST_KEY_MISMATCH = "host-key-mismatch"
+    ADDRESS_REFUSED = "address-refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """One source that the registry reads: the central repository or a service repository."""
+
+    id: str
+    role: Role
+    url: str
+    ref: str | None
+    team: str
+    paths: tuple[str, ...] | None
+    aliases: tuple[str, ...]
+    credential: str | None
+    registered_at: datetime
+    deregistered_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SyncStatus:
+    """How far a source has come.
+
+    `head` is the newest commit seen at the remote, `seen` the newest one whose outcome is known (published, unchanged
+    or refused as data), `suspended` the commit that waits for an apply. `checked_at` is the last successful check of
+    the remote, `synced_at` the last time that what is in force was confirmed or replaced. `handled` is the sequence
+    of the newest sync request that has its outcome.
+    """
+
+    repository: str
+    state: SyncState = SyncState.PENDING
+    since: datetime | None = None
+    ref: str | None = None
+    head: str | None = None
+    seen: str | None = None
+    suspended: str | None = None
+    checked_at: datetime | None = None
+    synced_at: datetime | None = None
+    next_due_at: datetime | None = None
+    attempts: int = 0
+    message: str = ""
+    handled: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What a repository's own revision holds, for lists: copies, problems, held ones."""
+
+    playbooks: int = 0
+    problems: int = 0
+    held: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """The revision in force of one source: what a key is made of."""
+
+    repository: str
+    revision: str
+    counts: Counts = Counts()
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """One source's step from `expected` (None: nothing in force yet) to `revision`.
+
+    Documents and the revision are written first, then the pointer moves if it still is `expected`.
+    """
+
+    repository: str
+    expected: str | None
+    revision: str
+    body: bytes
+    documents: Mapping[str, bytes]
+    counts: Counts = Counts()
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """From what a snapshot that was handed out is composed again, byte for byte."""
+
+    repository: str | None
+    central: str
+    local: str | None
+    rules: str
+    rule_date: date
+
+
+@dataclass(frozen=True, slots=True)
+class ApiRules:
+    """The rules that were set through the API, with the stored rule date (it only moves forward)."""
+
+    marks: tuple[Mark, ...] = ()
+    waivers: tuple[Waiver, ...] = ()
+    withdrawals: tuple[Withdrawal, ...] = ()
+    rule_date: date = date(1970, 1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class SyncRequest:
+    """Somebody's wish that a source be read now; `apply` names a suspended commit to put in force."""
+
+    sequence: int
+    repository: str
+    apply: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What was written after a sequence, and the sequence to ask from next time.
+
+    `registrations` holds deregistered ones too. `rules` is None where no rule changed.
+    """
+
+    sequence: int
+    registrations: tuple[Registration, ...]
+    pointers: tuple[Pointer, ...]
+    statuses: tuple[SyncStatus, ...]
+    rules: ApiRules | None
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A caller's token as it is stored: never its value, only the sha256 of it."""
+
+    id: str
+    hash: str
+    principal: str
+    team: str | None
+    scopes: frozenset[str]
+    created_at: datetime
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """Who changed what, when and why."""
+
+    at: datetime
+    principal: str
+    action: str
+    subject: str
+    reason: str = ""
+    detail: Mapping[str, Json] | None = None
+    id: int | None = None
+
+
+class Store(Protocol):
+    """Everything that must outlive the process. Each method is one transaction; a kill between two loses neither.
+
+    Every write stamps its rows with the next value of one global sequence, in commit order.
+    """
+
+    def sequence(self) -> int:
+        """The sequence of the newest committed write."""
+        ...
+
+    def changes_since(self, sequence: int) -> Changes:
+        """What was written after `sequence`; 0 gives everything."""
+        ...
+
+    def register(self, registration: Registration, audit: AuditEntry) -> None:
+        """Insert or replace a registration (a deregistered id comes back to life)."""
+        ...
+
+    def deregister(self, repository: str, at: datetime, audit: AuditEntry) -> None:
+        """End a registration: its pointer, status and API waivers go; the row stays, so that its id stays reserved."""
+        ...
+
+    def request_sync(self, repository: str, apply: str | None = None) -> int:
+        """The sequence of a newly stored sync request (one row a repository; a later request replaces it)."""
+        ...
+
+    def take_requests(self) -> tuple[SyncRequest, ...]:
+        """The stored sync requests, oldest first, removed from the store."""
+        ...
+
+    def record_statuses(self, statuses: Sequence[SyncStatus]) -> None:
+        """Replace the statuses of registered sources; one of a source that is not registered is dropped."""
+        ...
+
+    def publish(self, publications: Sequence[Publication]) -> tuple[bool, ...]:
+        """For each publication whether its pointer moved (False: it was not `expected`, or was deregistered)."""
+        ...
+
+    def revision(self, digest: str) -> bytes | None:
+        """The body of a revision."""
+        ...
+
+    def documents(self, digests: Collection[str]) -> dict[str, bytes]:
+        """digest -> bytes of the stored documents among `digests`."""
+        ...
+
+    def put_documents(self, documents: Mapping[str, bytes]) -> None:
+        """Store immutable bytes by digest; what is there already stays."""
+        ...
+
+    def hand_out(self, recipes: Mapping[str, Recipe], at: datetime) -> None:
+        """Remember snapshot digests before their bytes leave the house; known ones are left alone."""
+        ...
+
+    def recipe(self, digest: str) -> Recipe | None:
+        """How a snapshot that was handed out is composed, or None for a digest never handed out."""
+        ...
+
+    def put_mark(self, mark: Mark, audit: AuditEntry) -> None:
+        """Insert or replace an API mark by name."""
+        ...
+
+    def delete_mark(self, name: str, audit: AuditEntry) -> bool:
+        """Whether there was an API mark to delete."""
+        ...
+
+    def put_waiver(self, waiver: Waiver, audit: AuditEntry) -> None:
+        """Insert or replace an API waiver by name and repository."""
+        ...
+
+    def delete_waiver(self, name: str, repository: str, audit: AuditEntry) -> bool:
+        """Whether there was an API waiver to delete."""
+        ...
+
+    def put_withdrawal(self, withdrawal: Withdrawal, audit: AuditEntry) -> None:
+        """Insert or replace a withdrawal by name and digest."""
+        ...
+
+    def delete_withdrawal(self, name: str, digest: str, audit: AuditEntry) -> bool:
+        """Whether there was a withdrawal to delete."""
+        ...
+
+    def advance_rule_date(self, on: date) -> date:
+        """The stored rule date after moving it forward to `on`; an earlier `on` changes nothing."""
+        ...
+
+    def put_token(self, token: Token, audit: AuditEntry) -> None:
+        """Insert a token."""
+        ...
+
+    def token_by_hash(self, token_hash: str) -> Token | None:
+        """The token with that hash, revoked or expired ones included."""
+        ...
+
+    def tokens(self) -> tuple[Token, ...]:
+        """All tokens, newest first."""
+        ...
+
+    def revoke_token(self, token_id: str, at: datetime, audit: AuditEntry) -> bool:
+        """Whether there was an unrevoked token of that id."""
+        ...
+
+    def add_audit(self, audit: AuditEntry) -> None:
+        """Append to the audit log what no other method of this port wrote."""
+        ...
+
+    def audit(self, *, limit: int, before: int | None = None) -> tuple[AuditEntry, ...]:
+        """Audit entries, newest first, older than id `before`."""
+        ...
+
+    def close(self) -> None:
+        """Release every connection."""
+        ...
+
+
+class Hit(Protocol):
+    """One search hit; see indexer.reader."""
+
+    @property
+    def scope(self) -> str: ...
+    @property
+    def digest(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def score(self) -> float: ...
+
+
+class IndexWriting(Protocol):
+    """The one writer of the index."""
+
+    def apply(self, additions: Iterable[Document], deletions: Iterable[str]) -> None:
+        """Add and delete in one commit; adding an id that is there replaces it."""
+        ...
+
+    def ids(self) -> Iterable[str]:
+        """Every document id in the index."""
+        ...
+
+
+class RemoteHead(Protocol):
+    """What a remote says of the tracked ref."""
+
+    @property
+    def ref(self) -> str: ...
+    @property
+    def commit(self) -> str: ...
+
+
+class TreeFile(Protocol):
+    """One entry of a tree that a pattern wanted."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def blob_id(self) -> str: ...
+    @property
+    def kind(self) -> Literal["file", "symlink", "submodule", "path-not-utf8"]: ...
+
+
+class Signal(Protocol):
+    """A hint to another process that the store has news; losing one only costs the polling interval."""
+
+    def wake(self) -> None:
+        """Tell whoever waits."""
+        ...
+
+    def wait(self, timeout_s: float) -> bool:
+        """Whether somebody called before `timeout_s` was over."""
+        ...
+
+

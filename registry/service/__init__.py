@@ -1,0 +1,1 @@
+"""What every door offers, one module per noun."""

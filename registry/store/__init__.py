@@ -1,0 +1,1 @@
+"""The only door to SQL: tables, migrations and the store adapter."""
