@@ -4,7 +4,7 @@ Every adapter of a port passes the port's suite in tests/contract/. All calls ar
 an event loop moves them to threads. Instants are aware UTC.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
@@ -358,3 +358,61 @@ class Signal(Protocol):
         ...
 
 
+
+
+class Tree(Protocol):
+    """The files of one commit, read straight from git objects. One per job, never shared between threads."""
+
+    def list_files(
+        self, *, enter: Callable[[str], bool], wanted: Callable[[str], bool]
+    ) -> Sequence[TreeFile]:
+        """The wanted entries below the folders to enter, sorted by path. Raises SourceTooLarge."""
+        ...
+
+    def tree_id(self, path: str) -> str | None:
+        """The object id of a folder or file at `path`, or None."""
+        ...
+
+    def resolve_symlink(self, path: str) -> str | None:
+        """The path of the regular file that a link leads to inside the tree (8 hops at most), or None."""
+        ...
+
+    def read_blob(self, blob_id: str, max_bytes: int) -> bytes | None:
+        """The bytes of a blob; None where it is larger than `max_bytes`. Raises Corrupt."""
+        ...
+
+    def history(self, path: str, limit: int) -> Iterable[tuple[str, bytes | None]]:
+        """(commit, bytes of the file there or None) along first parents, newest first, where the file changed."""
+        ...
+
+    def is_ancestor(self, commit: str) -> bool:
+        """Whether this tree's commit descends from `commit` (or is it)."""
+        ...
+
+
+class GitSource(Protocol):
+    """One (remote, ref): polled, mirrored and read. Every call raises from the SourceFault tree."""
+
+    def poll(self) -> RemoteHead:
+        """What the remote says of the tracked ref now."""
+        ...
+
+    def fetch(self, head: RemoteHead) -> None:
+        """Bring the mirror to that head."""
+        ...
+
+    def hydrate(self, blob_ids: Collection[str]) -> None:
+        """Bring those blobs, which a slim mirror leaves out."""
+        ...
+
+    def read(self, commit: str) -> Tree:
+        """The tree of a fetched commit."""
+        ...
+
+
+class Git(Protocol):
+    """The way to every source."""
+
+    def open(self, registration: Registration) -> GitSource:
+        """The source of a registration. Raises SourceAddressRefused for a URL that is not allowed (any more)."""
+        ...

@@ -1,0 +1,185 @@
+"""The merge: two revisions and the rules in, one repository's catalog out (merge.md).
+
+A repository's catalog is central's own verdicts with those names decided again that the repository touches: the
+names of its copies and of its waivers. Central's part is the same for every repository, so it is made once per
+(central revision, rules) and shared.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import date
+
+from policies import precedence, rules
+from policies.decision import CopyState, Decision, Outcome, Requirement, Side
+from policies.precedence import Candidate
+from policies.rules import RuleSet, Standing, Waiver
+from registry.catalog.revision import Copy, Head, Revision
+from registry.digest import canonical, digest_of
+from registry.playbook.model import Level, Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the merge says of one name in one repository's catalog."""
+
+    name: str
+    decision: Decision
+    standing: Standing
+    central: Copy | None
+    local: Copy | None
+
+    @property
+    def serving(self) -> Head | None:
+        """The head that serves, or None."""
+        copy = self.side(self.decision.serves)
+        return None if copy is None else copy.head
+
+    @property
+    def required(self) -> bool:
+        """Whether the name is required here (a waived one is not)."""
+        return self.standing.requirement is Requirement.YES
+
+    @property
+    def waiver(self) -> Waiver | None:
+        """The waiver by which the local copy serves, if that is why it does."""
+        return self.standing.waiver if self.decision.outcome is Outcome.WAIVER else None
+
+    def side(self, side: Side | None) -> Copy | None:
+        """The copy on that side."""
+        return {Side.CENTRAL: self.central, Side.LOCAL: self.local}[side] if side else None
+
+    def copies(self) -> tuple[tuple[Side, Copy], ...]:
+        """Every copy of the name, central first."""
+        pairs = ((Side.CENTRAL, self.central), (Side.LOCAL, self.local))
+        return tuple((side, copy) for side, copy in pairs if copy is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class CentralPart:
+    """Central's verdicts for a repository that has no copy and no waiver of its own, by name."""
+
+    revision: Revision
+    rules: RuleSet
+    rule_date: date
+    verdicts: Mapping[str, Verdict]
+    copies: Mapping[str, Copy]
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """What one repository is served, as decisions: `own` overlays `base`, name by name.
+
+    `own` maps a name to its verdict, or to None where the name is in no list. `rules_digest` is that of the rules
+    that can touch this repository.
+    """
+
+    repository: str | None
+    base: CentralPart
+    local: Revision | None
+    rules: RuleSet
+    rules_digest: str
+    own: Mapping[str, Verdict | None]
+
+    def verdict(self, name: str) -> Verdict | None:
+        """The verdict on that key, or None where the name is in no list."""
+        return self.own[name] if name in self.own else self.base.verdicts.get(name)
+
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """All verdicts, sorted by name."""
+        merged = {**self.base.verdicts, **self.own}
+        return tuple(verdict for _, verdict in sorted(merged.items()) if verdict is not None)
+
+    def shadowed(self) -> frozenset[str]:
+        """The names whose central copy does not serve here although central's own catalog serves it."""
+        return frozenset(
+            name
+            for name, verdict in self.own.items()
+            if name in self.base.verdicts and (verdict is None or verdict.decision.serves is not Side.CENTRAL)
+        )
+
+    def valid_until(self) -> str | None:
+        """The instant at which the first waiver that shapes this catalog ends, or None."""
+        ends = [verdict.waiver.until for verdict in self.own.values() if verdict and verdict.waiver]
+        return f"{min(ends).isoformat()}T23:59:59Z" if ends else None
+
+    def problems(self) -> tuple[tuple[Side, Problem], ...]:
+        """The error-level problems of both revisions, central's first."""
+        sides = ((Side.CENTRAL, self.base.revision), (Side.LOCAL, self.local))
+        return tuple(
+            (side, problem)
+            for side, revision in sides
+            if revision is not None
+            for problem in revision.problems
+            if problem.level is Level.ERROR
+        )
+
+
+def rules_digest(scoped: RuleSet) -> str:
+    """The digest of a scoped rule set's canonical JSON; its bytes are `rules_bytes`."""
+    return digest_of(rules_bytes(scoped))
+
+
+def rules_bytes(scoped: RuleSet) -> bytes:
+    """Canonical JSON of a rule set, in the order that `policies.rules.to_json` fixes."""
+    return canonical(rules.to_json(scoped))
+
+
+def effective_rules(central: Revision, api: RuleSet) -> RuleSet:
+    """The rules in force: the central policy file's and those that were set through the API."""
+    return api if central.policy is None else rules.combine(central.policy, api)
+
+
+def central_part(central: Revision, scoped_rules: RuleSet, rule_date: date) -> CentralPart:
+    """Central's own verdicts under rules that were scoped to no repository."""
+    copies = {copy.name: copy for copy in central.copies}
+    marked = {mark.name for mark in scoped_rules.marks if mark.name is not None}
+    verdicts: dict[str, Verdict] = {}
+    for name in sorted(copies.keys() | marked):
+        verdict = _decide(name, copies.get(name), None, scoped_rules, None, rule_date)
+        if verdict is not None:
+            verdicts[name] = verdict
+    return CentralPart(central, scoped_rules, rule_date, verdicts, copies)
+
+
+def merge(part: CentralPart, local: Revision | None, scoped_rules: RuleSet, repository: str | None) -> Catalog:
+    """The catalog of `repository` from central's part, its own revision and the rules scoped to it.
+
+    The result does not depend on the order of anything: names are decided one by one (merge.md, Proof).
+    """
+    copies = {} if local is None else {copy.name: copy for copy in local.copies}
+    touched = copies.keys() | _waived(scoped_rules, repository)
+    own = {
+        name: _decide(name, part.copies.get(name), copies.get(name), scoped_rules, repository, part.rule_date)
+        for name in sorted(touched)
+    }
+    return Catalog(repository, part, local, scoped_rules, rules_digest(scoped_rules), own)
+
+
+def _waived(scoped_rules: RuleSet, repository: str | None) -> Collection[str]:
+    return {waiver.name for waiver in scoped_rules.waivers if waiver.repository == repository}
+
+
+def _decide(
+    name: str, central: Copy | None, local: Copy | None, scoped_rules: RuleSet, repository: str | None, on: date
+) -> Verdict | None:
+    standing = rules.standing(
+        scoped_rules,
+        name=name,
+        tags=() if central is None or central.head is None else central.head.tags,
+        front_matter=central is not None and central.says_required,
+        repository=repository,
+        on=on,
+    )
+    decision = precedence.decide(
+        _candidate(central, scoped_rules), _candidate(local, scoped_rules), standing.requirement
+    )
+    return None if decision is None else Verdict(name, decision, standing, central, local)
+
+
+def _candidate(copy: Copy | None, scoped_rules: RuleSet) -> Candidate:
+    """The one place where a copy becomes what the policies decide on."""
+    if copy is None:
+        return Candidate(CopyState.ABSENT)
+    digest = None if copy.head is None else copy.head.digest
+    withdrawn = any(item.name == copy.name and item.digest == digest for item in scoped_rules.withdrawals)
+    return Candidate(copy.state, withdrawn)
