@@ -52,7 +52,8 @@ __all__ = [
 
 NEAREST_MARKS_MAX = 50
 
-_FRONT_MATTER = "The central playbook says `required: true` of itself."
+FRONT_MATTER_REASON = "The central playbook says `required: true` of itself."
+"""The reason of a name that is required by its own front matter, which gives none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ def standing(
     own word never comes in here. Of several waivers that hold, the one that holds longest is named.
     """
     marks = [mark for mark in canonical_marks(rules.marks) if mark.covers(name, tags)]
-    grounds: list[tuple[Ground, str]] = [("front-matter", _FRONT_MATTER)] if front_matter else []
+    grounds: list[tuple[Ground, str]] = [("front-matter", FRONT_MATTER_REASON)] if front_matter else []
     grounds += [(mark.origin, mark.reason or _unexplained(mark)) for mark in marks]
     if not grounds:
         return Standing(Requirement.NO)
