@@ -1,0 +1,126 @@
+"""The index on disk: its fields and their format version.
+
+History of FORMAT_VERSION, raised with every change of a field, of the analysis or of the tantivy release line:
+1  id, scope, folded name and tags; the terms of `all` and `steps`; the stored content; sorted by scope.
+"""
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass
+from typing import Final
+
+import tantivy
+
+from indexer.analysis import clean, fold_name, fold_tag
+from indexer.document import ID_LENGTH_MAX_BYTES, Document, scope_ordinal
+from indexer.tally import Content, content
+
+FORMAT_VERSION: Final = 1
+
+ID: Final = "id"
+SCOPE: Final = "scope"
+NAME_KEY: Final = "name_key"
+TAG: Final = "tag"
+ALL: Final = "all"
+STEPS: Final = "steps"
+RECORD: Final = "record"
+SCOPE_ORDINAL: Final = "scope_ordinal"
+KEY_HIGH: Final = "key_high"
+KEY_LOW: Final = "key_low"
+RECALL_WEIGHT: Final = "recall_weight"
+
+_TYPICAL_LENGTH: Final = 60
+"""Terms of `all` that neither favour nor hold back a document in recall; a constant, as an average would drift."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What the index gives back of a document: who it is, and its terms."""
+
+    id: str
+    scope: str
+    digest: str
+    name: str
+    content: Content
+
+
+def schema() -> tantivy.Schema:
+    """The fields of the index. Terms arrive analysed and joined by spaces, so no custom tokenizer is needed."""
+    builder = tantivy.SchemaBuilder()
+    for name in (ID, SCOPE, NAME_KEY, TAG):
+        builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
+    for name in (ALL, STEPS):
+        builder.add_text_field(name, tokenizer_name="whitespace", index_option="basic")
+    for name in (SCOPE_ORDINAL, KEY_HIGH, KEY_LOW):
+        builder.add_unsigned_field(name, fast=True)
+    builder.add_float_field(RECALL_WEIGHT, fast=True)
+    builder.add_bytes_field(RECORD, stored=True)
+    return builder.build()
+
+
+def record(document: Document) -> Record:
+    """What the index keeps of a document. Raises ValueError for an id longer than ID_LENGTH_MAX_BYTES."""
+    document_id = clean(document.id)
+    if len(document_id.encode()) > ID_LENGTH_MAX_BYTES:
+        raise ValueError(
+            f"the document id {document_id[:80]!r} is too long: {ID_LENGTH_MAX_BYTES} bytes at most, shorten its scope."
+        )
+    return Record(
+        id=document_id,
+        scope=clean(document.scope),
+        digest=clean(document.digest),
+        name=clean(document.name),
+        content=content(document),
+    )
+
+
+def row(document: Document) -> tantivy.Document:
+    """A document as the index takes it; raises like `record`."""
+    kept = record(document)
+    stored = dump(kept)
+    high, low = _key(stored)
+    row = tantivy.Document()
+    row.add_text(ID, kept.id)
+    row.add_text(SCOPE, kept.scope)
+    row.add_text(NAME_KEY, fold_name(kept.name))
+    for tag in sorted({fold_tag(tag) for tag in document.tags}):
+        row.add_text(TAG, tag)
+    row.add_text(ALL, " ".join(kept.content.all))
+    row.add_text(STEPS, " ".join(kept.content.steps))
+    row.add_bytes(RECORD, stored)
+    row.add_unsigned(SCOPE_ORDINAL, scope_ordinal(kept.scope))
+    row.add_unsigned(KEY_HIGH, high)
+    row.add_unsigned(KEY_LOW, low)
+    row.add_float(RECALL_WEIGHT, _recall_weight(kept.content.length("all"), _key(kept.id.encode())[0]))
+    return row
+
+
+def dump(kept: Record) -> bytes:
+    """A record as it is stored."""
+    parts = kept.content
+    terms = [parts.name, parts.all, parts.steps, sorted(parts.not_for)]
+    return json.dumps([kept.id, kept.scope, kept.digest, kept.name, terms], ensure_ascii=False).encode()
+
+
+def load(stored: bytes) -> Record:
+    """The record that `dump` wrote."""
+    document_id, scope, digest, name, (name_terms, all_terms, step_terms, not_for) = json.loads(stored)
+    content = Content(name=name_terms, all=all_terms, steps=step_terms, not_for=frozenset(not_for))
+    return Record(id=document_id, scope=scope, digest=digest, name=name, content=content)
+
+
+def _key(stored: bytes) -> tuple[int, int]:
+    """128 bits of a hash as two numbers that the index can give without reading the document."""
+    sha = hashlib.sha256(stored).digest()
+    return int.from_bytes(sha[:8], "big"), int.from_bytes(sha[8:16], "big")
+
+
+def _recall_weight(length: int, shuffle: int) -> float:
+    """What the index multiplies a document's matched weights by, coded as it wants it: factor = log2(2 + weight).
+
+    Shorter documents count more, as in BM25 with one occurrence and a typical length. The last part, under a
+    thousandth, keeps equal documents apart the same way in every index, so that the cut of the recall is stable.
+    """
+    factor = 2.2 / (1.0 + 1.2 * (0.25 + 0.75 * length / _TYPICAL_LENGTH))
+    return math.exp2(factor * (1.0 + shuffle / 2**64 / 1_000)) - 2.0

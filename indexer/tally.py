@@ -1,0 +1,123 @@
+"""The tally: the terms of documents, and what a catalog of documents counts up to.
+
+Scores use these statistics and never the index's own, which mix every catalog (search.md, The shared index).
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from indexer.analysis import all_terms, terms_of
+from indexer.document import Document
+
+Field = Literal["all", "name", "steps"]
+
+FIELDS: Final[tuple[Field, ...]] = ("all", "name", "steps")
+TERMS_PER_FIELD_MAX: Final = 32_768
+"""Terms of one field that count; the rest of an enormous text is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The terms of one document: for each field term -> occurrences, and the terms of its `not_for`.
+
+    `all` is name, tags, purpose and tasks together; a name's stop words count, it may consist of them.
+    """
+
+    name: Mapping[str, int]
+    all: Mapping[str, int]
+    steps: Mapping[str, int]
+    not_for: frozenset[str]
+
+    def length(self, field: Field) -> int:
+        """How many terms a field has, repetitions counted."""
+        return sum(self.field(field).values())
+
+    def field(self, field: Field) -> Mapping[str, int]:
+        """The occurrences of each term in one field."""
+        if field == "all":
+            return self.all
+        return self.name if field == "name" else self.steps
+
+
+def content(document: Document) -> Content:
+    """The terms of a document, as they are indexed and scored."""
+    name = all_terms(document.name)
+    positive = [*name, *terms_of((*document.tags, document.purpose, *document.tasks))]
+    return Content(
+        name=Counter(name[:TERMS_PER_FIELD_MAX]),
+        all=Counter(positive[:TERMS_PER_FIELD_MAX]),
+        steps=Counter(terms_of(document.steps)[:TERMS_PER_FIELD_MAX]),
+        not_for=frozenset(terms_of(document.not_for)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Tally:
+    """Counts over some documents: field -> term -> documents that have it, and field -> terms in total."""
+
+    documents: int
+    frequencies: Mapping[Field, Mapping[str, int]]
+    lengths: Mapping[Field, int]
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogStatistics:
+    """What BM25 asks of a catalog: document count, frequencies and average lengths.
+
+    A sum of tallies that are kept apart, so that a repository's statistics are central's (counted once a revision)
+    `plus` its own documents `minus` the shadowed ones, without copying what is central's.
+    """
+
+    parts: tuple[tuple[int, _Tally], ...] = ()
+
+    @classmethod
+    def of(cls, documents: Iterable[Document]) -> "CatalogStatistics":
+        """The statistics of exactly these documents, in whatever order they come."""
+        return cls.of_contents(content(document) for document in documents)
+
+    @classmethod
+    def of_contents(cls, contents: Iterable[Content]) -> "CatalogStatistics":
+        """The statistics of documents that were analysed already."""
+        documents = 0
+        frequencies: dict[Field, Counter[str]] = {field: Counter() for field in FIELDS}
+        lengths: dict[Field, int] = dict.fromkeys(frequencies, 0)
+        for one in contents:
+            documents += 1
+            for field, counter in frequencies.items():
+                counts = one.field(field)
+                counter.update(counts.keys())
+                lengths[field] += sum(counts.values())
+        return cls(((1, _Tally(documents, frequencies, lengths)),))
+
+    def plus(self, other: "CatalogStatistics") -> "CatalogStatistics":
+        """The statistics of both catalogs' documents together."""
+        return CatalogStatistics(self.parts + other.parts)
+
+    def minus(self, other: "CatalogStatistics") -> "CatalogStatistics":
+        """The statistics without the other's documents, which must be among these."""
+        return CatalogStatistics(self.parts + tuple((-sign, tally) for sign, tally in other.parts))
+
+    @property
+    def documents(self) -> int:
+        """How many documents the catalog has."""
+        return max(0, sum(sign * tally.documents for sign, tally in self.parts))
+
+    def frequency(self, field: Field, term: str) -> int:
+        """How many documents have the term in the field."""
+        found = sum(sign * tally.frequencies[field].get(term, 0) for sign, tally in self.parts)
+        return max(0, found)
+
+    def average_length(self, field: Field) -> float:
+        """Terms of the field in an average document; 1.0 at least, so that it can divide."""
+        documents = self.documents
+        total = sum(sign * tally.lengths[field] for sign, tally in self.parts)
+        return max(1.0, total / documents) if documents else 1.0
+
+    def weight(self, field: Field, term: str) -> float:
+        """The inverse document frequency of the term: the rarer, the higher; never negative."""
+        documents = self.documents
+        found = min(documents, self.frequency(field, term))
+        return math.log(1.0 + (documents - found + 0.5) / (found + 0.5))
