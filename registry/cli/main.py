@@ -1,0 +1,38 @@
+"""The command `registry`: the list of its commands, and what holds for all of them."""
+
+from registry.cli.group import LazyGroup, Listed
+from registry.cli.outcome import LEGEND
+
+COMMANDS = {
+    "serve": Listed("registry.cli.serve", "serve", "Start the registry from its environment."),
+    "demo": Listed("registry.cli.demo", "demo", "Run a registry over example repositories and show what to try."),
+    "register": Listed("registry.cli.repositories", "register", "Register a service repository, or change it."),
+    "deregister": Listed("registry.cli.repositories", "deregister", "End a registration."),
+    "repositories": Listed("registry.cli.repositories", "repositories", "List registrations, or show one."),
+    "sync": Listed("registry.cli.repositories", "sync", "Read a repository now."),
+    "apply": Listed("registry.cli.repositories", "apply", "Put a suspended commit in force."),
+    "catalog": Listed("registry.cli.catalog", "catalog", "Show the catalog in force for a repository."),
+    "search": Listed("registry.cli.catalog", "search", "Find playbooks for a task."),
+    "explain": Listed("registry.cli.catalog", "explain", "Say which copy of a playbook serves, and why."),
+    "check": Listed("registry.cli.check", "check", "Check the playbooks of a working copy."),
+    "policy": Listed("registry.cli.policy", "policy", "Show and change what is required, waived or withdrawn."),
+    "token": Listed("registry.cli.token", "token", "Create, list and revoke tokens."),
+    "schema": Listed("registry.cli.schema", "schema", "Print a JSON Schema for editors."),
+}
+
+_HELP = f"""Gives agents a company's real procedures: playbooks from git, merged for each repository.
+
+Commands that ask a registry find it by REGISTRY_URL (default http://127.0.0.1:8080) and show it the token in
+REGISTRY_TOKEN. Colours appear on a terminal only, and not where NO_COLOR is set. With --json, standard output is the
+registry's JSON and nothing else.
+
+{LEGEND}
+
+\b
+Start here:
+  registry demo
+  registry check .
+"""
+
+main = LazyGroup(name="registry", help=_HELP, listed=COMMANDS)
+"""The entry point of the command line."""

@@ -1,0 +1,54 @@
+"""Options that several commands share, and the way from them to a registry."""
+
+import os
+from collections.abc import Callable
+from typing import TypeVar
+
+import click
+
+from registry.cli.remote import DEFAULT_URL, Remote
+
+WAIT_MAX_S = 60.0
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def with_remote(function: F) -> F:
+    """The command with `--url` in front, called with the registry there as `remote`."""
+    return click.option(
+        "--url",
+        "remote",
+        envvar="REGISTRY_URL",
+        default=DEFAULT_URL,
+        show_default=True,
+        show_envvar=True,
+        callback=_open,
+        help="Where the registry is.",
+    )(function)
+
+
+def with_json(function: F) -> F:
+    """The command with `--json`, called with it as `as_json`."""
+    return click.option("--json", "as_json", is_flag=True, help="Write the registry's JSON to standard output.")(
+        function
+    )
+
+
+def with_wait(function: F) -> F:
+    """The command with `--wait`, called with it as `wait_s` (seconds)."""
+    return click.option(
+        "--wait",
+        "wait_s",
+        type=click.FloatRange(0, WAIT_MAX_S),
+        default=30.0,
+        show_default=True,
+        metavar="SECONDS",
+        help="How long to wait until the outcome is published and searchable; 0 does not wait.",
+    )(function)
+
+
+def _open(context: click.Context, _parameter: click.Parameter, url: str) -> Remote:
+    # The token comes from the environment alone: an argument would stand in the list of processes.
+    remote = Remote(url, os.environ.get("REGISTRY_TOKEN"))
+    context.call_on_close(remote.close)
+    return remote

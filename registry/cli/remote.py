@@ -1,0 +1,150 @@
+"""The way to a running registry: one call in, its answer out, and every failure as an exit code with a sentence."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from registry.cli.outcome import Misused, No, Unreachable
+from registry.cli.terminal import shown
+
+DEFAULT_URL = "http://127.0.0.1:8080"
+TIMEOUT_S = 30.0
+ANSWER_BYTES_MAX = 256 * 1024 * 1024
+"""More than any catalog with contracts has; an endless answer is no registry's."""
+
+_MISUSED = frozenset({400, 401, 405, 413, 415})
+_LATER = frozenset({408, 429})
+
+Params = Sequence[tuple[str, str | int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the registry said to a call that it met: a 2xx status, the headers and the exact body."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:  # noqa: ANN401 - any JSON: the shapes are http-api.md's
+        """The parsed body. Raises Misused where it is not JSON: then it came from something else than a registry."""
+        try:
+            return json.loads(self.body)
+        except ValueError:
+            raise Misused("the answer is not JSON, so this is no registry: is REGISTRY_URL right?") from None
+
+
+class Remote:
+    """A registry at one URL. Every call raises No, Misused or Unreachable for what it could not do."""
+
+    def __init__(self, url: str, token: str | None = None) -> None:
+        self._url = _checked_url(url)
+        headers = {"Accept": "application/json"}
+        if token:
+            headers["Authorization"] = f"Bearer {_checked_token(token)}"
+        self._client = httpx.Client(base_url=self._url, headers=headers, timeout=TIMEOUT_S, follow_redirects=False)
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self._client.close()
+
+    def get(self, path: str, params: Params = ()) -> Answer:
+        """The answer to a read."""
+        return self.call("GET", path, params=params)
+
+    def call(
+        self, method: str, path: str, *, params: Params = (), body: object = None, wait_s: float | None = None
+    ) -> Answer:
+        """The answer to one call; `body` is sent as JSON, `wait_s` as `Prefer: wait=`."""
+        request = self._client.build_request(
+            method,
+            path,
+            params=httpx.QueryParams(list(params)) if params else None,
+            json=body,
+            headers={"Prefer": f"wait={wait_s:g}"} if wait_s else None,
+            timeout=httpx.Timeout(TIMEOUT_S, read=TIMEOUT_S + (wait_s or 0)),
+        )
+        try:
+            response = self._client.send(request, stream=True)
+            try:
+                content = _read(response)
+            finally:
+                response.close()
+        except httpx.TimeoutException:
+            raise Unreachable(f"the registry at {self._url} did not answer in time: try again.") from None
+        except httpx.TransportError as error:
+            raise Unreachable(
+                f"no registry answers at {self._url} ({shown(error)}): start one with "
+                "`registry serve`, or set REGISTRY_URL."
+            ) from None
+        if response.is_success:
+            return Answer(response.status_code, response.headers, content)
+        raise _failure(response, content)
+
+
+def segment(value: str) -> str:
+    """`value` as one segment of a path, so that none of its slashes or dots is read as a route."""
+    return quote(value, safe="")
+
+
+def _read(response: httpx.Response) -> bytes:
+    parts: list[bytes] = []
+    size_bytes = 0
+    for part in response.iter_bytes():
+        size_bytes += len(part)
+        if size_bytes > ANSWER_BYTES_MAX:
+            raise Misused(f"the answer is larger than {ANSWER_BYTES_MAX // 2**20} MiB: is REGISTRY_URL right?")
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _checked_url(url: str) -> str:
+    try:
+        parsed = httpx.URL(url)
+    except httpx.InvalidURL:
+        parsed = httpx.URL("")
+    if parsed.scheme not in {"http", "https"} or not parsed.host:
+        raise Misused(f"REGISTRY_URL is {shown(url)}: expected an http or https URL, for example {DEFAULT_URL}.")
+    return url.rstrip("/")
+
+
+def _checked_token(token: str) -> str:
+    if not token.isascii() or not token.isprintable() or " " in token:
+        # The value stays out of the message: it is a secret.
+        raise Misused("REGISTRY_TOKEN has a character that no token has: copy it again.")
+    return token
+
+
+def _failure(response: httpx.Response, content: bytes) -> Exception:
+    """The exception for an answer that is no success (docs/cli.md, Exit codes)."""
+    status = response.status_code
+    problem = _problem(response, content)
+    if problem is None:
+        if status >= 500:
+            return Unreachable(f"the registry failed with HTTP status {status}: try again, or look into its log.")
+        return Misused(f"HTTP status {status} without an explanation, so this is no registry: is REGISTRY_URL right?")
+    code = str(problem.get("type", "")).rpartition("/")[2]
+    message = f"{shown(problem.get('detail') or problem.get('title'))} [{shown(code)}]"
+    if status >= 500 or status in _LATER:
+        wait = response.headers.get("Retry-After")
+        return Unreachable(message + (f" Try again in {shown(wait)} s." if wait else ""))
+    if status == 401:
+        return Misused(f"{message} Set REGISTRY_TOKEN to a valid token.")
+    if status in _MISUSED or code == "route-unknown":
+        return Misused(message)
+    return No(message)
+
+
+def _problem(response: httpx.Response, content: bytes) -> dict[str, Any] | None:
+    if response.headers.get("Content-Type", "").partition(";")[0].strip() != "application/problem+json":
+        return None
+    try:
+        problem = json.loads(content)
+    except ValueError:
+        return None
+    return problem if isinstance(problem, dict) else None

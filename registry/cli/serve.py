@@ -1,0 +1,69 @@
+"""The command `serve`."""
+
+import os
+from pathlib import Path
+
+import click
+
+from registry import wiring
+from registry.cli.outcome import Misused
+from registry.cli.terminal import note
+from registry.errors import SettingsInvalid, StoreFault
+from registry.settings import PREFIX, Settings, load_settings, unknown_variables
+
+
+class _ServeCommand(click.Command):
+    """Lists every setting below the options, from the descriptions that stand at the settings themselves."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
+        with formatter.section("Environment"):
+            formatter.write_dl(
+                [
+                    (PREFIX + name.upper(), f"{field.description}{_default(field.default)}")
+                    for name, field in Settings.model_fields.items()
+                ]
+            )
+        formatter.write_paragraph()
+        formatter.write_text("Example:")
+        with formatter.indentation():
+            formatter.write_text("REGISTRY_CENTRAL_URL=https://github.com/acme/playbooks.git registry serve")
+
+
+@click.command(cls=_ServeCommand)
+@click.option("--listen", metavar="ADDRESS:PORT", help="Where to listen; goes before REGISTRY_LISTEN.")
+@click.option(
+    "--data-dir",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="The data folder; goes before REGISTRY_DATA_DIR.",
+)
+@click.option(
+    "--strict-env", is_flag=True, help="Refuse to start with an unknown REGISTRY_ variable, instead of a warning."
+)
+def serve(listen: str | None, data_dir: Path | None, strict_env: bool) -> None:  # noqa: FBT001 - click passes by name
+    """Start the registry from its environment.
+
+    SIGTERM and Ctrl-C finish what is under way and exit 0 within 10 seconds. Exits 2 where the configuration cannot
+    work.
+    """
+    unknown = unknown_variables(os.environ)
+    if unknown and strict_env:
+        raise Misused("\n".join(unknown))
+    for sentence in unknown:
+        note(f"Warning: {sentence}")
+    try:
+        settings = load_settings(listen=listen, data_dir=data_dir)
+        if not settings.central_url:
+            raise Misused(
+                "REGISTRY_CENTRAL_URL is not set: give the remote of the central playbook repository, for example "
+                "REGISTRY_CENTRAL_URL=https://github.com/acme/playbooks.git (or try `registry demo`)."
+            )
+        wiring.serve(settings)
+    except (SettingsInvalid, StoreFault) as error:
+        raise Misused(str(error)) from None
+
+
+def _default(value: object) -> str:
+    if value is None or value in ((), ""):
+        return ""
+    shown = str(value).lower() if isinstance(value, bool) else str(value)
+    return f" [{shown}]"
