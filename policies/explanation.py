@@ -20,8 +20,8 @@ _ABOUT_SERVING = {
 _WHY = {
     Outcome.CENTRAL_ONLY: "There is no other copy of that name here, so the central one applies.",
     Outcome.LOCAL_WINS: (
-        "A repository's own playbook goes before the central one of the same name, unless that is required; "
-        "this one is not."
+        "A repository's own playbook goes before the central one of the same name, unless the central one is "
+        "required, and here it is not."
     ),
     Outcome.REQUIRED_HOLDS: (
         "The playbook is required: the central copy holds everywhere. The repository's own copy ({local}) is refused: "
@@ -44,14 +44,14 @@ _WHY = {
         "Bring the central copy back, or take back the rule that makes it required."
     ),
     Outcome.WITHDRAWN: (
-        "It is the turn of {turn}, and the platform team withdrew exactly that copy. No other copy takes its place in "
-        "silence. Publish a corrected version, or ask the platform team to take the withdrawal back."
+        "It is the turn of {turn} ({turn_label}), and the platform team withdrew exactly that copy. No other copy "
+        "takes its place in silence. Publish a corrected version, or ask the platform team to take the withdrawal back."
     ),
 }
 _STATES = {
     CopyState.HELD: (
-        "{Whose} is held: its newest file does not load, so its last good version is used until the file is mended or "
-        "deleted."
+        "{Whose} is held: what is newest of it cannot be used, so its last good version stands for it until that is "
+        "mended or deleted."
     ),
     CopyState.BROKEN: "{Whose} does not load, and no earlier good version of it is known.",
     CopyState.AMBIGUOUS: "{Whose} is ambiguous: two files with different content claim the name, and none is chosen.",
@@ -92,14 +92,16 @@ def explain(
     `decision` and `standing` are of the same name, repository and day; `repository` None is the central catalog, which
     a repository that nobody registered gets.
     """
+    accounts = {Side.CENTRAL: central, Side.LOCAL: local}
+    turn = _turn(decision, local)
     words = {
         "here": repository or "the central catalog",
         "name": name,
-        "central": _quoted(central.label) or "no label",
-        "local": _quoted(local.label) or "no label",
-        "turn": _WHOSE[_turn(decision, local)],
+        "central": _quoted(central.label) or name,
+        "local": _quoted(local.label) or name,
+        "turn": _WHOSE[turn],
+        "turn_label": _quoted(accounts[turn].label) or name,
     }
-    accounts = {Side.CENTRAL: central, Side.LOCAL: local}
     return (
         _ABOUT_SERVING[decision.serves].format(**words),
         _WHY[decision.outcome].format(**words),
@@ -124,7 +126,7 @@ def _about_over(decision: Decision, words: dict[str, str]) -> tuple[str, ...]:
 def _about_requirement(decision: Decision, standing: Standing, central: Account) -> tuple[str, ...]:
     if standing.requirement is Requirement.NO:
         return ()
-    sentences = [f"It is required by {_listed([_GROUNDS[ground] for ground in standing.by])}."]
+    sentences = [f"It is made required by {_listed([_GROUNDS[ground] for ground in standing.by])}."]
     given = [reason for reason in standing.reasons if reason != FRONT_MATTER_REASON]
     sentences += [f"The reason given: {_sentence(reason)}" for reason in given]
     if standing.waiver is not None:
@@ -136,7 +138,7 @@ def _about_requirement(decision: Decision, standing: Standing, central: Account)
         if decision.outcome is Outcome.WAIVER:
             sentences.append(_after_waiver(central))
     elif decision.outcome in {Outcome.CENTRAL_ONLY, Outcome.LOCAL_BROKEN}:
-        sentences.append("A good copy of the repository's own would be refused.")
+        sentences.append("If this repository had a good copy of its own, it would be refused.")
     return tuple(sentences)
 
 

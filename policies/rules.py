@@ -78,16 +78,17 @@ def standing(
     `tags` are those of the central copy and `front_matter` is what that copy says of itself; a service repository's
     own word never comes in here. Of several waivers that hold, the one that holds longest is named.
     """
-    marks = [mark for mark in canonical_marks(rules.marks) if mark.covers(name, tags)]
+    # Chosen first and ordered then: this is asked for every name, and few rules speak of one.
+    marks = canonical_marks(mark for mark in rules.marks if mark.covers(name, tags))
     grounds: list[tuple[Ground, str]] = [("front-matter", FRONT_MATTER_REASON)] if front_matter else []
     grounds += [(mark.origin, mark.reason or _unexplained(mark)) for mark in marks]
     if not grounds:
         return Standing(Requirement.NO)
-    holding = [
+    holding = canonical_waivers(
         waiver
-        for waiver in canonical_waivers(rules.waivers)
+        for waiver in rules.waivers
         if waiver.name == name and waiver.repository == repository and waiver.holds(on)
-    ]
+    )
     waiver = max(holding, key=lambda item: item.until, default=None)
     return Standing(
         requirement=Requirement.YES if waiver is None else Requirement.WAIVED,
