@@ -3,61 +3,87 @@
 Built from the analyser's own terms and never through a query parser, so any text is a valid query.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 import tantivy
 
 from indexer.analysis import all_terms, clean, fold_name, fold_tag, terms
 from indexer.schema import ALL, ID, NAME_KEY, SCOPE, STEPS, TAG
-from indexer.tally import CatalogStatistics, Field
+from indexer.tally import CatalogStatistics
 
 TEXT_LENGTH_MAX: Final = 32_768
 """Characters of a query that are read."""
 TERMS_MAX: Final = 24
 TYPOS_MAX: Final = 4
-"""Unknown words of a query that are looked up within one edit."""
+"""Unknown words of a query that are taken for typing errors."""
 TYPO_LENGTH_MIN: Final = 5
+NEAR_MAX: Final = 3
+"""Known terms that stand in for one unknown word."""
 
+_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz0123456789"
 _STEP: Final = 64
 """Recall weights are multiples of 1/64: sums are exact in the index's single precision, in any order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A task's text as it is searched for.
+    """A task's text as a catalog understands it.
 
-    `terms` are known to the catalog, the rarest first, 24 at most; `unknown` are words of five letters or more that
-    the catalog does not have in any field; `every` is each term of the text with its weight. `name_key` is the whole
-    text as a name, empty where it has no letter or digit.
+    Each mapping is term -> weight. `terms`: those that the catalog knows, the rarest first, 24 at most. `near`: for
+    an unknown word of five letters or more the known terms within one edit of it. `every`: all terms of the text.
+    `name_key`: the whole text as a name, empty where it has no letter or digit.
     """
 
     name_key: str
-    terms: tuple[tuple[str, float], ...]
-    unknown: tuple[str, ...]
-    every: tuple[tuple[str, float], ...]
+    terms: Mapping[str, float]
+    near: tuple[Mapping[str, float], ...]
+    every: Mapping[str, float]
+
+    @property
+    def sought(self) -> dict[str, float]:
+        """Each term that can find something -> its weight."""
+        return {term: weight for terms in (*self.near, self.terms) for term, weight in terms.items()}
 
 
 def question(text: str, statistics: CatalogStatistics) -> Question:
     """The question that a text asks a catalog. A text of stop words only keeps them: a name may consist of them."""
     text = text[:TEXT_LENGTH_MAX]
-    distinct = sorted(set(terms(text) or all_terms(text)))
-    weights = {term: statistics.weight("all", term) for term in distinct}
-    known = [term for term in distinct if _known(term, statistics)]
-    known.sort(key=lambda term: (-weights[term], term))
-    unknown = [term for term in distinct if len(term) >= TYPO_LENGTH_MIN and not _known(term, statistics)]
+    distinct = tuple(dict.fromkeys(terms(text) or all_terms(text)))
+    known = statistics.known(distinct)
+    every = {term: statistics.weight("all", term) for term in distinct}
+    rarest = sorted(known, key=lambda term: (-every[term], term))[:TERMS_MAX]
+    unknown = (term for term in distinct if term not in known and len(term) >= TYPO_LENGTH_MIN)
+    near = (_near(term, statistics) for term in islice(unknown, TYPOS_MAX))
     return Question(
         name_key=fold_name(text),
-        terms=tuple((term, weights[term]) for term in known[:TERMS_MAX]),
-        unknown=tuple(unknown[:TYPOS_MAX]),
-        every=tuple(weights.items()),
+        terms={term: every[term] for term in rarest},
+        near=tuple(filter(None, near)),
+        every=every,
     )
 
 
-def _known(term: str, statistics: CatalogStatistics) -> bool:
-    fields: tuple[Field, ...] = ("all", "steps")
-    return any(statistics.frequency(field, term) for field in fields)
+def _near(word: str, statistics: CatalogStatistics) -> dict[str, float]:
+    """The known terms within one edit, the most frequent first: the catalog's own words, nobody else's."""
+    found = statistics.known(within_one_edit(word))
+    likely = sorted(found, key=lambda term: (-statistics.frequency("all", term), term))[:NEAR_MAX]
+    return {term: statistics.weight("all", term) for term in likely}
+
+
+def within_one_edit(word: str) -> Iterator[str]:
+    """The words one insertion, deletion, substitution or swap of neighbours away, by ASCII letters and digits."""
+    for place in range(len(word) + 1):
+        head, tail = word[:place], word[place:]
+        if tail:
+            yield head + tail[1:]
+        if len(tail) > 1:
+            yield head + tail[1] + tail[0] + tail[2:]
+        for letter in _LETTERS:
+            yield head + letter + tail
+            if tail:
+                yield head + letter + tail[1:]
 
 
 class Recall:
@@ -86,11 +112,7 @@ class Recall:
     def by_terms(self, asked: Question, *, steps: bool) -> tantivy.Query:
         """The documents with any of the terms in `all`, or in `steps`; each term counts by its weight once."""
         field = STEPS if steps else ALL
-        ways = [self._weighted(self._term(field, term), weight) for term, weight in asked.terms]
-        weights = dict(asked.every)
-        for word in asked.unknown:
-            near = tantivy.Query.fuzzy_term_query(self._schema, field, word, distance=1)
-            ways.append(self._weighted(near, weights[word] / 2))
+        ways = [self._weighted(self._term(field, term), weight) for term, weight in asked.sought.items()]
         return self._within(ways)
 
     def _within(self, ways: list[tantivy.Query]) -> tantivy.Query:

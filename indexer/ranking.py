@@ -24,6 +24,9 @@ WEAK_MARGIN: Final = 0.05
 
 _K1: Final = 1.2
 _B: Final = 0.75
+_FLAT: Final = _K1 * (1.0 - _B)
+
+_Weighted = tuple[str, float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,51 +50,72 @@ class Scorer:
     """Scores candidates for one question by one catalog's statistics; what all of them share is computed once."""
 
     def __init__(self, question: Question, statistics: CatalogStatistics) -> None:
-        self._statistics = statistics
-        self._question = question
-        self._averages = {field: statistics.average_length(field) for field in FIELDS}
-        self._weights: dict[str, tuple[float, ...]] = {}
-        self._task_weight = sum(weight for _, weight in question.every)
+        self._terms = [(term, *_weights(term, statistics)) for term in question.terms]
+        self._near = [[(term, *_weights(term, statistics)) for term in near] for near in question.near]
+        self._slopes = tuple(_K1 * _B / statistics.average_length(field) for field in FIELDS)
+        self._every = question.every
+        self._task_weight = sum(question.every.values())
 
-    def score(self, candidate: Content) -> tuple[float, tuple[str, ...]]:
-        """The score of a candidate, 0 and above, and the terms that earned it, the strongest first."""
-        norms = tuple(_K1 * (1.0 - _B + _B * candidate.length(field) / self._averages[field]) for field in FIELDS)
-        earned = [(self._gain(term, candidate, norms), term) for term, _ in self._question.terms]
-        for unknown in self._question.unknown:
-            near = min((term for term in candidate.all if within_one_edit(unknown, term)), default=None)
-            if near is not None:
-                earned.append((TYPO_WEIGHT * self._gain(near, candidate, norms), near))
-        earned = sorted(((gain, term) for gain, term in earned if gain > 0.0), key=lambda pair: (-pair[0], pair[1]))
-        total = sum(gain for gain, _ in earned) * self._restraint(candidate)
-        return round(total, 6), tuple(term for _, term in earned[:REASONS_MAX])
+    def score(self, candidate: Content) -> float:
+        """The score of a candidate, 0 and above, to six decimals."""
+        total = math.fsum(gain for gain, _ in self._earned(candidate))
+        return round(total * self._restraint(candidate), 6)
 
-    def _gain(self, term: str, candidate: Content, norms: tuple[float, ...]) -> float:
-        """What one term adds: its best field, and TIE of what the other fields give."""
-        best = total = 0.0
-        for field, weight, norm in zip(FIELDS, self._weights_of(term), norms, strict=True):
-            occurrences = candidate.field(field).get(term, 0)
-            if occurrences:
-                gain = weight * occurrences * (_K1 + 1.0) / (occurrences + norm)
-                total += gain
-                best = max(best, gain)
-        return best + TIE * (total - best)
+    def reasons(self, candidate: Content) -> tuple[str, ...]:
+        """The terms that earn a candidate its score, the strongest first, REASONS_MAX of them."""
+        earned = sorted(self._earned(candidate), key=lambda pair: (-pair[0], pair[1]))
+        return tuple(term for _, term in earned[:REASONS_MAX])
 
-    def _weights_of(self, term: str) -> tuple[float, ...]:
-        """For each field what an average occurrence of the term is worth."""
-        weights = self._weights.get(term)
-        if weights is None:
-            weights = tuple(FIELD_WEIGHTS[field] * self._statistics.weight(field, term) for field in FIELDS)
-            self._weights[term] = weights
-        return weights
+    def _earned(self, candidate: Content) -> list[tuple[float, str]]:
+        earned = self._gains(self._terms, candidate)
+        for near in self._near:
+            best = max(self._gains(near, candidate), default=None)
+            if best is not None:
+                earned.append((TYPO_WEIGHT * best[0], best[1]))
+        return earned
+
+    def _gains(self, terms: list[_Weighted], candidate: Content) -> list[tuple[float, str]]:
+        """What each term adds that the candidate has: its best field, and TIE of what the other fields give.
+
+        Written out for the three fields: this runs for every term of every candidate.
+        """
+        all_norm, name_norm, steps_norm = (
+            _FLAT + slope * length for slope, length in zip(self._slopes, candidate.lengths, strict=True)
+        )
+        gains = []
+        for term, all_weight, name_weight, steps_weight in terms:
+            counts = candidate.occurrences.get(term)
+            if counts is None:
+                continue
+            in_all, in_name, in_steps = counts
+            of_all = all_weight * in_all / (in_all + all_norm)
+            of_name = name_weight * in_name / (in_name + name_norm)
+            of_steps = steps_weight * in_steps / (in_steps + steps_norm)
+            best = max(of_all, of_name, of_steps)
+            gains.append((best + TIE * (of_all + of_name + of_steps - best), term))
+        return gains
 
     def _restraint(self, candidate: Content) -> float:
         """Below 1 where the task speaks of what the candidate's `not_for` excludes and its own text does not have."""
         if not candidate.not_for or not self._task_weight:
             return 1.0
-        named = sum(
-            weight for term, weight in self._question.every if term in candidate.not_for and term not in candidate.all
-        )
+        excluded = candidate.not_for & self._every.keys()
+        named = sum(self._every[term] for term in sorted(excluded) if not _positive(term, candidate))
         return 1.0 - NOT_FOR_PENALTY * math.sqrt(named / self._task_weight)
+
+
+def _weights(term: str, statistics: CatalogStatistics) -> tuple[float, float, float]:
+    """For each of FIELDS what an endless repetition of the term would earn."""
+    in_all, in_name, in_steps = (
+        FIELD_WEIGHTS[field] * (_K1 + 1.0) * statistics.weight(field, term) for field in FIELDS
+    )
+    return in_all, in_name, in_steps
+
+
+def _positive(term: str, candidate: Content) -> bool:
+    """Whether the candidate's own text, its steps aside, has the term."""
+    counts = candidate.occurrences.get(term)
+    return counts is not None and counts[FIELDS.index("all")] > 0
 
 
 def order(hits: Iterable[Hit]) -> tuple[Hit, ...]:
@@ -114,16 +138,3 @@ def weak(hits: Sequence[Hit]) -> bool:
     if hits[0].exact or len(hits) == 1:
         return False
     return hits[0].score - hits[1].score < WEAK_MARGIN * hits[0].score
-
-
-def within_one_edit(left: str, right: str) -> bool:
-    """Whether one insertion, deletion, substitution or swap of neighbours makes the one term the other."""
-    if len(left) > len(right):
-        left, right = right, left
-    if len(right) - len(left) > 1:
-        return False
-    start = next((i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), len(left))
-    if len(left) < len(right):
-        return left[start:] == right[start + 1 :]
-    swapped = left[start + 1 : start + 2] + left[start : start + 1] + left[start + 2 :]
-    return left[start + 1 :] == right[start + 1 :] or swapped == right[start:]

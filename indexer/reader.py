@@ -3,26 +3,25 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 import tantivy
 
 from indexer import folder
-from indexer.analysis import fold_name
+from indexer.analysis import clean
 from indexer.query import Question, Recall, question
 from indexer.ranking import Hit, Scorer, order
-from indexer.schema import KEY_HIGH, KEY_LOW, RECALL_WEIGHT, RECORD, Record, load
-from indexer.tally import CatalogStatistics
+from indexer.records import Records
+from indexer.schema import KEY_HIGH, KEY_LOW, RECALL_WEIGHT, RECORD, SCOPE, Record, load
+from indexer.tally import CatalogStatistics, Content
 
 __all__ = ["Hit", "IndexReader"]
 
 CANDIDATES_MAX: Final = 100
 """Documents that the index recalls for one search; these are scored, the rest is not looked at."""
 LIMIT_MAX: Final = CANDIDATES_MAX
-CACHED_MAX: Final = 4_096
-"""Analysed documents kept in memory."""
 DERIVED_MAX: Final = 8
 """Catalogs whose statistics, derived from the index, are kept until the next reload."""
 
@@ -46,7 +45,7 @@ class IndexReader:
         self._path = path
         self._lock = threading.Lock()
         self._view: _View | None = None
-        self._candidates: OrderedDict[tuple[int, int], Record] = OrderedDict()
+        self._records = Records()
         self._derived: OrderedDict[tuple[frozenset[str], frozenset[str]], CatalogStatistics] = OrderedDict()
         self.reload()
 
@@ -88,15 +87,21 @@ class IndexReader:
         view = self._view
         if view is None or not scopes or limit < 1:
             return ()
+        excluded = frozenset(excluded)
         if statistics is None:
             statistics = self._statistics(view, scopes, excluded)
         asked = question(query_text, statistics)
         recall = Recall(view.index.schema, scopes=scopes, excluded=excluded, tags=tags)
         scorer = Scorer(asked, statistics)
-        hits = [_hit(candidate, scorer, asked) for candidate in self._recalled(view, recall, asked, limit)]
-        # The index filtered already; what a caller must never see is checked once more on the way out.
-        shown = [hit for hit in hits if hit.scope in scopes and hit.id not in excluded and (hit.exact or hit.score > 0)]
-        return order(shown)[:limit]
+        hits: list[Hit] = []
+        contents: dict[str, Content] = {}
+        for record in self._recalled(view, recall, asked, limit):
+            # The index filtered already; what a caller must never see is checked once more on the way out.
+            if record.scope in scopes and record.id not in excluded:
+                contents[record.id] = record.content
+                hits.append(_hit(record, scorer.score(record.content), asked))
+        best = order(hit for hit in hits if hit.exact or hit.score > 0.0)[: min(limit, LIMIT_MAX)]
+        return tuple(replace(hit, why=scorer.reasons(contents[hit.id])) for hit in best)
 
     def statistics(self, scopes: Collection[str], excluded: Collection[str] = ()) -> CatalogStatistics:
         """The statistics of the documents in the index that these scopes show; reads all of them."""
@@ -109,7 +114,9 @@ class IndexReader:
             if view is self._view and wanted in self._derived:
                 return self._derived[wanted]
         query = Recall(view.index.schema, scopes=scopes, excluded=excluded, tags=()).everything()
-        found = view.searcher.search(query, max(1, view.searcher.num_docs), count=False).hits
+        # Deleted documents are counted until their segment is merged: a bound, and not by much.
+        shown = sum(view.searcher.doc_freq(SCOPE, clean(scope)) for scope in wanted[0])
+        found = view.searcher.search(query, max(1, shown), count=False).hits
         derived = CatalogStatistics.of_contents(_read(view, address).content for _, address in found)
         with self._lock:
             if view is self._view:
@@ -119,11 +126,11 @@ class IndexReader:
         return derived
 
     def _recalled(self, view: _View, recall: Recall, asked: Question, limit: int) -> Iterable[Record]:
-        """The candidates: by name, by terms of the text, and by terms of the steps where those are too few."""
+        """The records: by name, by terms of the text, and by terms of the steps where those are too few."""
         found: dict[str, Record] = {}
         if asked.name_key:
             self._collect(view, recall.named(asked), found)
-        if asked.terms or asked.unknown:
+        if asked.sought:
             self._collect(view, recall.by_terms(asked, steps=False), found)
             if len(found) < limit:
                 self._collect(view, recall.by_terms(asked, steps=True), found)
@@ -131,23 +138,20 @@ class IndexReader:
 
     def _collect(self, view: _View, query: tantivy.Query, found: dict[str, Record]) -> None:
         hits = view.searcher.search(query, CANDIDATES_MAX, count=False, weight_by_field=RECALL_WEIGHT).hits
-        for candidate in self._load(view, [address for _, address in hits]):
-            found[candidate.id] = candidate
+        for record in self._load(view, [address for _, address in hits]):
+            found[record.id] = record
 
     def _load(self, view: _View, addresses: Sequence[tantivy.DocAddress]) -> list[Record]:
         """The documents at these addresses; the key is a hash of all that is stored, so known ones come from memory."""
         highs = view.searcher.fast_field_values(KEY_HIGH, list(addresses))
         lows = view.searcher.fast_field_values(KEY_LOW, list(addresses))
         keys = [(int(high or 0), int(low or 0)) for high, low in zip(highs, lows, strict=True)]
-        with self._lock:
-            cached = [self._candidates.get(key) for key in keys]
-        loaded = [one or _read(view, address) for one, address in zip(cached, addresses, strict=True)]
-        with self._lock:
-            for key, candidate in zip(keys, loaded, strict=True):
-                self._candidates[key] = candidate
-                self._candidates.move_to_end(key)
-            while len(self._candidates) > CACHED_MAX:
-                self._candidates.popitem(last=False)
+        loaded = []
+        for key, kept, address in zip(keys, self._records.get(keys), addresses, strict=True):
+            record = kept or _read(view, address)
+            if kept is None:
+                self._records.put(key, record)
+            loaded.append(record)
         return loaded
 
 
@@ -164,7 +168,6 @@ def _read(view: _View, address: tantivy.DocAddress) -> Record:
     return load(bytes(stored or b""))
 
 
-def _hit(candidate: Record, scorer: Scorer, asked: Question) -> Hit:
-    score, why = scorer.score(candidate.content)
-    exact = bool(asked.name_key) and fold_name(candidate.name) == asked.name_key
-    return Hit(candidate.id, candidate.scope, candidate.digest, candidate.name, score, why, exact)
+def _hit(record: Record, score: float, asked: Question) -> Hit:
+    exact = bool(asked.name_key) and record.name_key == asked.name_key
+    return Hit(record.id, record.scope, record.digest, record.name, score, exact=exact)

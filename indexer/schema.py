@@ -4,9 +4,11 @@ History of FORMAT_VERSION, raised with every change of a field, of the analysis 
 1  id, scope, folded name and tags; the terms of `all` and `steps`; the stored content; sorted by scope.
 """
 
+import functools
 import hashlib
 import json
 import math
+import sys
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,7 +16,7 @@ import tantivy
 
 from indexer.analysis import clean, fold_name, fold_tag
 from indexer.document import ID_LENGTH_MAX_BYTES, Document, scope_ordinal
-from indexer.tally import Content, content
+from indexer.tally import FIELDS, Content, content
 
 FORMAT_VERSION: Final = 1
 
@@ -42,6 +44,7 @@ class Record:
     scope: str
     digest: str
     name: str
+    name_key: str
     content: Content
 
 
@@ -71,6 +74,7 @@ def record(document: Document) -> Record:
         scope=clean(document.scope),
         digest=clean(document.digest),
         name=clean(document.name),
+        name_key=fold_name(document.name),
         content=content(document),
     )
 
@@ -83,31 +87,40 @@ def row(document: Document) -> tantivy.Document:
     row = tantivy.Document()
     row.add_text(ID, kept.id)
     row.add_text(SCOPE, kept.scope)
-    row.add_text(NAME_KEY, fold_name(kept.name))
+    row.add_text(NAME_KEY, kept.name_key)
     for tag in sorted({fold_tag(tag) for tag in document.tags}):
         row.add_text(TAG, tag)
-    row.add_text(ALL, " ".join(kept.content.all))
-    row.add_text(STEPS, " ".join(kept.content.steps))
+    row.add_text(ALL, " ".join(kept.content.terms("all")))
+    row.add_text(STEPS, " ".join(kept.content.terms("steps")))
     row.add_bytes(RECORD, stored)
     row.add_unsigned(SCOPE_ORDINAL, scope_ordinal(kept.scope))
     row.add_unsigned(KEY_HIGH, high)
     row.add_unsigned(KEY_LOW, low)
-    row.add_float(RECALL_WEIGHT, _recall_weight(kept.content.length("all"), _key(kept.id.encode())[0]))
+    row.add_float(RECALL_WEIGHT, _recall_weight(kept.content.lengths[FIELDS.index("all")], _key(kept.id.encode())[0]))
     return row
 
 
 def dump(kept: Record) -> bytes:
     """A record as it is stored."""
     parts = kept.content
-    terms = [parts.name, parts.all, parts.steps, sorted(parts.not_for)]
-    return json.dumps([kept.id, kept.scope, kept.digest, kept.name, terms], ensure_ascii=False).encode()
+    terms = [parts.occurrences, parts.lengths, sorted(parts.not_for)]
+    return json.dumps([kept.id, kept.scope, kept.digest, kept.name, kept.name_key, terms], ensure_ascii=False).encode()
 
 
 def load(stored: bytes) -> Record:
-    """The record that `dump` wrote."""
-    document_id, scope, digest, name, (name_terms, all_terms, step_terms, not_for) = json.loads(stored)
-    content = Content(name=name_terms, all=all_terms, steps=step_terms, not_for=frozenset(not_for))
-    return Record(id=document_id, scope=scope, digest=digest, name=name, content=content)
+    """The record that `dump` wrote; equal terms and counts of different records are the same objects in memory."""
+    document_id, scope, digest, name, name_key, (occurrences, lengths, not_for) = json.loads(stored)
+    content = Content(
+        occurrences={sys.intern(term): _shared(*counts) for term, counts in occurrences.items()},
+        lengths=tuple(lengths),
+        not_for=frozenset(map(sys.intern, not_for)),
+    )
+    return Record(id=document_id, scope=scope, digest=digest, name=name, name_key=name_key, content=content)
+
+
+@functools.lru_cache(4_096)
+def _shared(*counts: int) -> tuple[int, ...]:
+    return counts
 
 
 def _key(stored: bytes) -> tuple[int, int]:

@@ -21,35 +21,33 @@ TERMS_PER_FIELD_MAX: Final = 32_768
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The terms of one document: for each field term -> occurrences, and the terms of its `not_for`.
+    """The terms of one document.
 
-    `all` is name, tags, purpose and tasks together; a name's stop words count, it may consist of them.
+    `occurrences`: term -> how often it stands in each of FIELDS; `lengths`: the terms of each of FIELDS, repetitions
+    counted; `not_for`: the terms of its near misses. `all` is name, tags, purpose and tasks together; of a name the
+    stop words count too, it may consist of them.
     """
 
-    name: Mapping[str, int]
-    all: Mapping[str, int]
-    steps: Mapping[str, int]
-    not_for: frozenset[str]
+    occurrences: Mapping[str, tuple[int, ...]]
+    lengths: tuple[int, ...]
+    not_for: frozenset[str] = frozenset()
 
-    def length(self, field: Field) -> int:
-        """How many terms a field has, repetitions counted."""
-        return sum(self.field(field).values())
-
-    def field(self, field: Field) -> Mapping[str, int]:
-        """The occurrences of each term in one field."""
-        if field == "all":
-            return self.all
-        return self.name if field == "name" else self.steps
+    def terms(self, field: Field) -> tuple[str, ...]:
+        """The distinct terms of a field."""
+        place = FIELDS.index(field)
+        return tuple(term for term, counts in self.occurrences.items() if counts[place])
 
 
 def content(document: Document) -> Content:
     """The terms of a document, as they are indexed and scored."""
     name = all_terms(document.name)
     positive = [*name, *terms_of((*document.tags, document.purpose, *document.tasks))]
+    fields = [terms[:TERMS_PER_FIELD_MAX] for terms in (positive, name, terms_of(document.steps))]
+    counts = [Counter(terms) for terms in fields]
+    distinct = dict.fromkeys(term for terms in fields for term in terms)
     return Content(
-        name=Counter(name[:TERMS_PER_FIELD_MAX]),
-        all=Counter(positive[:TERMS_PER_FIELD_MAX]),
-        steps=Counter(terms_of(document.steps)[:TERMS_PER_FIELD_MAX]),
+        occurrences={term: tuple(count[term] for count in counts) for term in distinct},
+        lengths=tuple(len(terms) for terms in fields),
         not_for=frozenset(terms_of(document.not_for)),
     )
 
@@ -82,15 +80,18 @@ class CatalogStatistics:
     def of_contents(cls, contents: Iterable[Content]) -> "CatalogStatistics":
         """The statistics of documents that were analysed already."""
         documents = 0
-        frequencies: dict[Field, Counter[str]] = {field: Counter() for field in FIELDS}
-        lengths: dict[Field, int] = dict.fromkeys(frequencies, 0)
+        frequencies: list[dict[str, int]] = [{} for _ in FIELDS]
+        lengths = [0 for _ in FIELDS]
         for one in contents:
             documents += 1
-            for field, counter in frequencies.items():
-                counts = one.field(field)
-                counter.update(counts.keys())
-                lengths[field] += sum(counts.values())
-        return cls(((1, _Tally(documents, frequencies, lengths)),))
+            for place, length in enumerate(one.lengths):
+                lengths[place] += length
+            for term, counts in one.occurrences.items():
+                for place, count in enumerate(counts):
+                    if count:
+                        frequencies[place][term] = frequencies[place].get(term, 0) + 1
+        tally = _Tally(documents, dict(zip(FIELDS, frequencies, strict=True)), dict(zip(FIELDS, lengths, strict=True)))
+        return cls(((1, tally),))
 
     def plus(self, other: "CatalogStatistics") -> "CatalogStatistics":
         """The statistics of both catalogs' documents together."""
@@ -121,3 +122,11 @@ class CatalogStatistics:
         documents = self.documents
         found = min(documents, self.frequency(field, term))
         return math.log(1.0 + (documents - found + 0.5) / (found + 0.5))
+
+    def known(self, terms: Iterable[str]) -> frozenset[str]:
+        """Those of the terms that the catalog has in any field."""
+        asked = frozenset(terms)
+        there = {
+            term for _, tally in self.parts for counts in tally.frequencies.values() for term in asked & counts.keys()
+        }
+        return frozenset(term for term in there if any(self.frequency(field, term) for field in FIELDS))
