@@ -8,10 +8,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
-from typing import Literal, Protocol
+from typing import Protocol
 
 from indexer.document import Document
-from policies.rules import Mark, RuleSet, Waiver, Withdrawal
+from policies.rules import Mark, Waiver, Withdrawal
 from registry.digest import Json
 
 
@@ -229,7 +229,7 @@ class Store(Protocol):
         ...
 
     def documents(self, digests: Collection[str]) -> dict[str, bytes]:
-        """digest -> bytes of the stored documents among `digests`."""
+        """Digest -> bytes of the stored documents among `digests`."""
         ...
 
     def put_documents(self, documents: Mapping[str, bytes]) -> None:
@@ -301,19 +301,6 @@ class Store(Protocol):
         ...
 
 
-class Hit(Protocol):
-    """One search hit; see indexer.reader."""
-
-    @property
-    def scope(self) -> str: ...
-    @property
-    def digest(self) -> str: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def score(self) -> float: ...
-
-
 class IndexWriting(Protocol):
     """The one writer of the index."""
 
@@ -330,20 +317,38 @@ class RemoteHead(Protocol):
     """What a remote says of the tracked ref."""
 
     @property
-    def ref(self) -> str: ...
+    def ref(self) -> str:
+        """The full name of the ref."""
+        ...
+
     @property
-    def commit(self) -> str: ...
+    def commit(self) -> str:
+        """40 hexadecimal digits."""
+        ...
 
 
 class TreeFile(Protocol):
-    """One entry of a tree that a pattern wanted."""
+    """One entry of a tree that a pattern wanted; `blob_id` is the content, of a link the file that it leads to."""
 
     @property
-    def path(self) -> str: ...
+    def path(self) -> str:
+        """Relative to the repository's root."""
+        ...
+
     @property
-    def blob_id(self) -> str: ...
+    def blob_id(self) -> str:
+        """The object id of the content."""
+        ...
+
     @property
-    def kind(self) -> Literal["file", "symlink", "submodule", "path-not-utf8"]: ...
+    def kind(self) -> str:
+        """`file`, `symlink`, `submodule` or `path-not-utf8`."""
+        ...
+
+    @property
+    def target(self) -> str | None:
+        """The path that a link leads to inside the tree, None where it leads to nothing that can be read."""
+        ...
 
 
 class Signal(Protocol):
@@ -358,35 +363,31 @@ class Signal(Protocol):
         ...
 
 
-
-
 class Tree(Protocol):
     """The files of one commit, read straight from git objects. One per job, never shared between threads."""
 
-    def list_files(
-        self, *, enter: Callable[[str], bool], wanted: Callable[[str], bool]
-    ) -> Sequence[TreeFile]:
+    def list_files(self, *, enter: Callable[[str], bool], wanted: Callable[[str], bool]) -> Sequence[TreeFile]:
         """The wanted entries below the folders to enter, sorted by path. Raises SourceTooLarge."""
         ...
 
-    def tree_id(self, path: str) -> str | None:
-        """The object id of a folder or file at `path`, or None."""
+    def blob_id(self, path: str) -> str | None:
+        """The id of the file's content at `path`, links followed, or None where there is no file."""
         ...
 
-    def resolve_symlink(self, path: str) -> str | None:
-        """The path of the regular file that a link leads to inside the tree (8 hops at most), or None."""
+    def hydrate(self, blob_ids: Collection[str]) -> None:
+        """Fetch those of the blobs that a slim mirror does not hold yet, in one round trip."""
         ...
 
-    def read_blob(self, blob_id: str, max_bytes: int) -> bytes | None:
-        """The bytes of a blob; None where it is larger than `max_bytes`. Raises Corrupt."""
+    def read_blob(self, blob_id: str, max_bytes: int) -> object:
+        """The bytes of a blob, or anything else where it is larger than `max_bytes`. Raises Corrupt."""
         ...
 
     def history(self, path: str, limit: int) -> Iterable[tuple[str, bytes | None]]:
-        """(commit, bytes of the file there or None) along first parents, newest first, where the file changed."""
+        """(commit, bytes or None) of each version of the file, newest first, along `limit` first parents."""
         ...
 
-    def is_ancestor(self, commit: str) -> bool:
-        """Whether this tree's commit descends from `commit` (or is it)."""
+    def is_ancestor(self, old: str, new: str) -> bool:
+        """Whether `old` is `new` or in its history."""
         ...
 
 
@@ -399,10 +400,6 @@ class GitSource(Protocol):
 
     def fetch(self, head: RemoteHead) -> None:
         """Bring the mirror to that head."""
-        ...
-
-    def hydrate(self, blob_ids: Collection[str]) -> None:
-        """Bring those blobs, which a slim mirror leaves out."""
         ...
 
     def read(self, commit: str) -> Tree:

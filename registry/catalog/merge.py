@@ -13,7 +13,7 @@ from policies import precedence, rules
 from policies.decision import CopyState, Decision, Outcome, Requirement, Side
 from policies.precedence import Candidate
 from policies.rules import RuleSet, Standing, Waiver
-from registry.catalog.revision import Copy, Head, Revision
+from registry.catalog.revision import Copy, Head, Revision, folded_tags
 from registry.digest import canonical, digest_of
 from registry.playbook.model import Level, Problem
 
@@ -165,7 +165,7 @@ def _decide(
     standing = rules.standing(
         scoped_rules,
         name=name,
-        tags=() if central is None or central.head is None else central.head.tags,
+        tags=() if central is None or central.head is None else folded_tags(central.head.tags),
         front_matter=central is not None and central.says_required,
         repository=repository,
         on=on,

@@ -1,7 +1,7 @@
 """A revision: everything the merge needs to know of one source at one commit, as immutable bytes with a digest."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
@@ -9,6 +9,7 @@ from policies import rules
 from policies.decision import CopyState
 from policies.rules import RuleSet
 from registry.digest import Json, canonical, digest_of
+from registry.names import fold_tag
 from registry.playbook.model import Level, Playbook, Problem
 
 
@@ -68,7 +69,8 @@ class Copy:
     """One name in one source: its state for the merge, and the head that serves where there is one.
 
     `says_required` is what the copy itself says (front matter), or for a broken file what it last said; it counts in
-    central alone. `problem` is why the newest file did not load.
+    central alone. `problem` is why the newest file did not load. `fields` are the top-level fields that the document
+    carries, for publication rules.
     """
 
     name: str
@@ -77,15 +79,17 @@ class Copy:
     says_required: bool = False
     problem: Problem | None = None
     path: str = ""
+    fields: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Revision:
     """One source at one commit. Equal files give equal bytes, and so one digest, on any machine.
 
-    `commit` is the head at which the roots or the policy file last changed as this registry read it. `copies` are
-    sorted by name. `policy` is the last good policy file's rules (central alone); what is wrong
-    with the newest one stands among `problems`. `loader` names the version of the rules that read the files.
+    `commit` is the head at which the playbooks or the policy file last changed as this registry read it. `copies` are
+    sorted by name. `policy` is the last good policy file's rules (central alone); what is wrong with the newest one
+    stands among `problems`. `loader` names the version of the rules that read the files, `fingerprint` everything
+    that was read: while both stay the same, there is nothing to read again.
     """
 
     repository: str
@@ -93,6 +97,7 @@ class Revision:
     ref: str
     commit: str
     loader: str
+    fingerprint: str
     copies: tuple[Copy, ...]
     problems: tuple[Problem, ...]
     policy: RuleSet | None = None
@@ -109,6 +114,11 @@ class Revision:
 def revision_digest(body: bytes) -> str:
     """The digest that names a revision's bytes."""
     return digest_of(body)
+
+
+def folded_tags(tags: Iterable[str]) -> tuple[str, ...]:
+    """Tags as rules compare them; a copy keeps its own spelling for people."""
+    return tuple(fold_tag(tag) for tag in tags)
 
 
 def head_of(playbook: Playbook, source: Source, held: Held | None = None) -> Head:
@@ -139,6 +149,7 @@ def read_revision(body: bytes) -> Revision:
         ref=data["ref"],
         commit=data["commit"],
         loader=data["loader"],
+        fingerprint=data["fingerprint"],
         copies=tuple(_read_copy(item) for item in data["copies"]),
         problems=tuple(read_problem(item) for item in data["problems"]),
         policy=None if policy is None else rules.from_json(policy),
@@ -184,6 +195,7 @@ def _revision_json(revision: Revision) -> dict[str, Json]:
         "ref": revision.ref,
         "commit": revision.commit,
         "loader": revision.loader,
+        "fingerprint": revision.fingerprint,
         "copies": [
             {
                 "name": copy.name,
@@ -192,6 +204,7 @@ def _revision_json(revision: Revision) -> dict[str, Json]:
                 "says_required": copy.says_required,
                 "problem": None if copy.problem is None else copy.problem.to_json(),
                 "path": copy.path,
+                "fields": list(copy.fields),
             }
             for copy in revision.copies
         ],
@@ -209,6 +222,7 @@ def _read_copy(item: Mapping[str, object]) -> Copy:
         says_required=cast("bool", item["says_required"]),
         problem=None if problem is None else read_problem(cast("Mapping[str, object]", problem)),
         path=cast("str", item["path"]),
+        fields=tuple(cast("list[str]", item["fields"])),
     )
 
 

@@ -1,0 +1,353 @@
+"""Catalogs, snapshots and documents: the bytes that hosts fetch, and one playbook looked at closely."""
+
+import gzip
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+import zstandard
+
+from policies import explanation
+from policies.decision import CopyState, Side
+from policies.explanation import Account
+from registry.catalog.merge import Catalog, Verdict
+from registry.catalog.revision import Head
+from registry.catalog.snapshot import compose, compose_full, copy_json, entry_json
+from registry.digest import Json, is_digest
+from registry.errors import PlaybookUnavailable, RequestInvalid, StoreFault, Unknown
+from registry.names import require_name_key
+from registry.ports import Store, SyncStatus
+from registry.service.cache import ByteCache, SingleFlight
+from registry.service.inforce import InForce, Key, View
+
+Encoding = Literal["gzip", "zstd"]
+GZIP_LEVEL = 6
+ZSTD_LEVEL = 3
+STALE_INTERVALS = 3
+STALE_AFTER_MIN_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogAnswer:
+    """A catalog's bytes with what its headers say.
+
+    `digest` is that of the snapshot, `etag` adds `+full` for the full view. `commit` is the newest head seen of the
+    repository's own source (of central where it has none), `age_s` the age of the older source's last check.
+    """
+
+    digest: str
+    etag: str
+    body: bytes
+    commit: str
+    synced_at: datetime | None
+    fresh: bool
+    age_s: int
+    registered: bool
+
+
+class Catalogs:
+    """The catalogs in force and every snapshot and document that was handed out. Thread-safe."""
+
+    def __init__(
+        self,
+        in_force: InForce,
+        store: Store,
+        *,
+        now: Callable[[], datetime],
+        poll_interval_s: float,
+        cache_bytes: int,
+    ) -> None:
+        self._in_force = in_force
+        self._store = store
+        self._now = now
+        self._stale_after_s = max(STALE_AFTER_MIN_S, STALE_INTERVALS * poll_interval_s)
+        self._digests: ByteCache[Key, str] = ByteCache(100_000)
+        self._bodies: ByteCache[str, bytes] = ByteCache(cache_bytes)
+        self._flights: SingleFlight[tuple[str, object], bytes] = SingleFlight()
+
+    def current(
+        self, repository: str | None, *, full: bool = False, registered_required: bool = False
+    ) -> CatalogAnswer:
+        """The catalog in force of a repository in any spelling; None is central's own.
+
+        Raises RepositoryInvalid, Unavailable before a first publication, and Unknown for an unregistered repository
+        if one was required.
+        """
+        identity, registered = self._identify(repository, registered_required=registered_required)
+        key = self._in_force.key(identity)
+        body = self._full_body(key) if full else self._body(key)
+        return self._answer(key, body, registered=registered, full=full)
+
+    def peek(self, repository: str | None, *, full: bool = False) -> CatalogAnswer | None:
+        """The same from memory alone, or None where work is needed. Never blocks on I/O; safe on an event loop."""
+        identity, registered = self._identify(repository, registered_required=False)
+        key = self._in_force.peek_key(identity)
+        digest = self._digests.get(key) if key is not None else None
+        if key is None or digest is None:
+            return None
+        body = self._bodies.get(digest + "+full" if full else digest)
+        return None if body is None else self._answer(key, body, registered=registered, full=full)
+
+    def encoded(self, etag: str, body: bytes, encoding: Encoding) -> bytes:
+        """`body` in that encoding: made once per (etag, encoding), kept while the cache has room."""
+        name = f"{etag}+{encoding}"
+        found = self._bodies.get(name)
+        if found is None:
+            found = self._flights.do((name, "encode"), lambda: _encode(body, encoding))
+            self._keep(name, found)
+        return found
+
+    def peek_encoded(self, etag: str, encoding: Encoding) -> bytes | None:
+        """The encoded body if it was made already."""
+        return self._bodies.get(f"{etag}+{encoding}")
+
+    def snapshot(self, digest: str) -> bytes:
+        """The bytes of any snapshot ever handed out. Raises Unknown for any other digest."""
+        _require_digest(digest)
+        body = self._bodies.get(digest)
+        recipe = None if body is not None else self._store.recipe(digest)
+        if body is None and recipe is None:
+            raise Unknown("snapshot", f"no snapshot with the digest {digest} was ever handed out.", digest=digest)
+        if body is None and recipe is not None:
+            snapshot = compose(*self._in_force.recalled(recipe))
+            if snapshot.digest != digest:
+                raise StoreFault(f"snapshot {digest} is composed as {snapshot.digest}: the store was changed by hand.")
+            body = snapshot.body
+            self._keep(digest, body)
+        return body or b""
+
+    def document(self, digest: str) -> bytes:
+        """The bytes of a stored document. Raises Unknown for any other digest."""
+        _require_digest(digest)
+        body = self._store.documents([digest]).get(digest)
+        if body is None:
+            raise Unknown("snapshot", f"no document with the digest {digest} was ever handed out.", digest=digest)
+        return body
+
+    def playbook(
+        self, name: str, repository: str | None, *, version: str | None = None, digest: str | None = None
+    ) -> dict[str, Json]:
+        """The effective entry with its contract, or the exact copy that was asked for.
+
+        An exact copy is looked for among this repository's and central's and never falls back; `serves` says whether
+        it is the one that serves. Raises Unknown and PlaybookUnavailable.
+        """
+        key = self._key(repository)
+        catalog, _ = self._in_force.catalog(key)
+        verdict = _verdict(catalog, name)
+        if version is not None or digest is not None:
+            head = _exact(verdict, version, digest)
+        else:
+            found = verdict.serving
+            if found is None:
+                raise PlaybookUnavailable(
+                    f"{verdict.name} is not served to {key.repository or 'anyone'}: {verdict.decision.reason}",
+                    outcome=verdict.decision.outcome.value,
+                    name=verdict.name,
+                )
+            head = found
+        return {
+            **entry_json(verdict, head),
+            "contract": json.loads(self._documents([head.digest])[head.digest]),
+            "serves": verdict.serving is not None and verdict.serving == head,
+            "snapshot": self._digest(key),
+        }
+
+    def explain(self, name: str, repository: str | None) -> dict[str, Json]:
+        """Every copy of a name, which one serves, and the decision in words. Raises Unknown for an unknown name."""
+        key = self._key(repository)
+        catalog, _ = self._in_force.catalog(key)
+        verdict = _verdict(catalog, name)
+        serving = verdict.serving
+        copies: list[Json] = []
+        for side, copy in verdict.copies():
+            serves = side is verdict.decision.serves
+            copies.append({**copy_json(side, copy), "state": _state(verdict, side, catalog), "serves": serves})
+        return {
+            "name": verdict.name,
+            "repository": key.repository,
+            "outcome": verdict.decision.outcome.value,
+            "explanation": explanation_of(verdict, catalog),
+            "serving": None if serving is None else entry_json(verdict, serving),
+            "copies": copies,
+        }
+
+    def catalog_of(self, repository: str | None) -> tuple[Key, Catalog]:
+        """The merged catalog in force, for services that look inside it."""
+        key = self._key(repository)
+        return key, self._in_force.catalog(key)[0]
+
+    def digest_of(self, key: Key) -> str:
+        """The digest of the snapshot of a key, handed out and so remembered."""
+        return self._digest(key)
+
+    def state_of(self, repository: str | None) -> tuple[bool, int]:
+        """(fresh, age in seconds) of the older of the two sources' last successful check."""
+        view = self._in_force.view
+        ids = [item for item in (view.central, repository) if item is not None and view.registered(item)]
+        checks = [_checked_at(view, item) for item in ids]
+        known = [at for at in checks if at is not None]
+        if not known or len(known) < len(checks):
+            return False, 0
+        age_s = max(0, int((self._now() - min(known)).total_seconds()))
+        return age_s <= self._stale_after_s, age_s
+
+    def _identify(self, repository: str | None, *, registered_required: bool) -> tuple[str | None, bool]:
+        """(id that a key is made for, whether it is registered); an unregistered id gets central's snapshot."""
+        if repository is None:
+            return None, True
+        identity = self._in_force.resolve(repository)
+        if self._in_force.view.registered(identity) is not None:
+            return identity, True
+        if registered_required:
+            raise Unknown("repository", f"{identity} is not registered: register it first.", repository=identity)
+        return None, False
+
+    def _key(self, repository: str | None) -> Key:
+        identity, _ = self._identify(repository, registered_required=False)
+        return self._in_force.key(identity)
+
+    def _digest(self, key: Key) -> str:
+        digest = self._digests.get(key)
+        if digest is None:
+            self._body(key)
+            digest = self._digests.get(key)
+        return digest or ""
+
+    def _body(self, key: Key) -> bytes:
+        digest = self._digests.get(key)
+        body = self._bodies.get(digest) if digest is not None else None
+        return body if body is not None else self._flights.do(("body", key), lambda: self._compose(key))
+
+    def _compose(self, key: Key) -> bytes:
+        """Compose a snapshot and remember its digest in the store before any byte leaves."""
+        snapshot = compose(*self._in_force.catalog(key))
+        if self._store.recipe(snapshot.digest) is None:
+            self._store.put_documents({key.rules: self._in_force.rules_bytes_of(key)})
+            self._store.hand_out({snapshot.digest: key.recipe()}, self._now())
+        self._keep(snapshot.digest, snapshot.body)
+        self._digests.put(key, snapshot.digest, 1)
+        return snapshot.body
+
+    def _full_body(self, key: Key) -> bytes:
+        name = self._digest(key) + "+full"
+        body = self._bodies.get(name)
+        return body if body is not None else self._flights.do((name, "full"), lambda: self._compose_full(key, name))
+
+    def _compose_full(self, key: Key, name: str) -> bytes:
+        catalog, encoded = self._in_force.catalog(key)
+        digests = {verdict.serving.digest for verdict in catalog.verdicts() if verdict.serving is not None}
+        body = compose_full(catalog, encoded, self._documents(sorted(digests)))
+        self._keep(name, body)
+        return body
+
+    def _documents(self, digests: list[str]) -> dict[str, bytes]:
+        found = self._store.documents(digests)
+        missing = set(digests) - found.keys()
+        if missing:
+            raise StoreFault(f"document {min(missing)} is in a catalog and not in the store: restore the database.")
+        return found
+
+    def _keep(self, name: str, body: bytes) -> None:
+        # A copy without slack: what an encoder over-allocates would triple what is kept.
+        self._bodies.put(name, bytes(memoryview(body)), len(body))
+
+    def _answer(self, key: Key, body: bytes, *, registered: bool, full: bool) -> CatalogAnswer:
+        view = self._in_force.view
+        status = view.statuses.get(key.repository or view.central or "")
+        fresh, age_s = self.state_of(key.repository)
+        digest = self._digests.get(key) or ""
+        return CatalogAnswer(
+            digest=digest,
+            etag=digest + "+full" if full else digest,
+            body=body,
+            commit=(status.head if status is not None else None) or "",
+            synced_at=status.synced_at if status is not None else None,
+            fresh=fresh,
+            age_s=age_s,
+            registered=registered,
+        )
+
+
+def explanation_of(verdict: Verdict, catalog: Catalog) -> str:
+    """The decision on one name in sentences that somebody new understands."""
+    return " ".join(
+        explanation.explain(
+            verdict.decision,
+            name=verdict.name,
+            repository=catalog.repository,
+            central=_account(verdict, Side.CENTRAL, catalog),
+            local=_account(verdict, Side.LOCAL, catalog),
+            standing=verdict.standing,
+        )
+    )
+
+
+def _account(verdict: Verdict, side: Side, catalog: Catalog) -> Account:
+    copy = verdict.side(side)
+    if copy is None:
+        return Account(CopyState.ABSENT)
+    label = copy.path
+    if copy.head is not None:
+        label = f"version {copy.head.version} at {copy.head.source.repository}/{copy.head.source.path}"
+    problem = copy.problem
+    return Account(
+        copy.state,
+        label,
+        "" if problem is None else f"{problem.path}:{problem.line}:{problem.column} {problem.message}",
+        _withdrawn(verdict, side, catalog),
+    )
+
+
+def _withdrawn(verdict: Verdict, side: Side, catalog: Catalog) -> str | None:
+    copy = verdict.side(side)
+    digest = copy.head.digest if copy is not None and copy.head is not None else None
+    found = (item for item in catalog.rules.withdrawals if item.name == verdict.name and item.digest == digest)
+    return next((item.reason for item in found), None)
+
+
+def _state(verdict: Verdict, side: Side, catalog: Catalog) -> str:
+    if _withdrawn(verdict, side, catalog) is not None:
+        return "withdrawn"
+    copy = verdict.side(side)
+    return copy.state.value if copy is not None else CopyState.ABSENT.value
+
+
+def _verdict(catalog: Catalog, name: str) -> Verdict:
+    key = require_name_key(name)
+    verdict = catalog.verdict(key)
+    if verdict is None:
+        where = catalog.repository or "the central catalog"
+        raise Unknown("playbook", f"no playbook is named {key} in {where}: search for what it does.", name=key)
+    return verdict
+
+
+def _exact(verdict: Verdict, version: str | None, digest: str | None) -> Head:
+    heads = [copy.head for _, copy in verdict.copies() if copy.head is not None]
+    wanted = [
+        head
+        for head in heads
+        if (version is None or head.version == version) and (digest is None or head.digest == digest)
+    ]
+    if not wanted:
+        there = ", ".join(f"{head.version} ({head.source.kind})" for head in heads) or "none that loads"
+        raise Unknown("playbook", f"{verdict.name} has no such copy here; there is: {there}.", name=verdict.name)
+    return next((head for head in wanted if head == verdict.serving), wanted[0])
+
+
+def _require_digest(digest: str) -> None:
+    if not is_digest(digest):
+        raise RequestInvalid(f"{digest[:80]!r} is not a digest: expected sha256: and 64 hexadecimal digits.")
+
+
+def _checked_at(view: View, repository: str) -> datetime | None:
+    status: SyncStatus | None = view.statuses.get(repository)
+    return status.checked_at if status is not None else None
+
+
+def _encode(body: bytes, encoding: Encoding) -> bytes:
+    if encoding == "gzip":
+        return gzip.compress(body, GZIP_LEVEL, mtime=0)
+    return zstandard.ZstdCompressor(ZSTD_LEVEL).compress(body)

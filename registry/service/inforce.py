@@ -1,0 +1,250 @@
+"""What is in force, in memory: registrations, pointers, statuses and rules, following the store.
+
+A repository's key is derived from the pieces, never stored: its own pointer, central's pointer, the rules scoped to it
+and the rule date. One moved pointer or one new mark is therefore in force for every repository at once, whatever
+their number (docs/decisions/0001-keys-are-derived.md).
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from threading import RLock
+
+from policies import rules
+from policies.rules import RuleSet
+from registry.catalog import merge as merging
+from registry.catalog.merge import Catalog, CentralPart, central_part, effective_rules, rules_bytes
+from registry.catalog.revision import Revision, read_revision
+from registry.catalog.snapshot import EncodedPart, encode_part
+from registry.errors import StoreFault, Unavailable, Unknown
+from registry.names import repository_id
+from registry.ports import ApiRules, Pointer, Recipe, Registration, Role, Store, SyncStatus
+from registry.service.cache import ByteCache, EntryCache
+
+PARTS_MAX = 8
+REVISIONS_BYTES_SHARE = 4
+"""Parsed revisions are counted at four times their bytes: what the objects cost beyond the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What is in force for one repository, compared as a whole (architecture.md, Data flow)."""
+
+    repository: str | None
+    central: str
+    local: str | None
+    rules: str
+    rule_date: date
+
+    def recipe(self) -> Recipe:
+        """The key as the store keeps it beside a digest that was handed out."""
+        return Recipe(self.repository, self.central, self.local, self.rules, self.rule_date)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One consistent reading of everything in force. Replaced as a whole, never changed."""
+
+    sequence: int
+    registrations: Mapping[str, Registration]
+    aliases: Mapping[str, str]
+    pointers: Mapping[str, Pointer]
+    statuses: Mapping[str, SyncStatus]
+    api: ApiRules
+    central: str | None
+
+    def registered(self, repository: str) -> Registration | None:
+        """The registration of an id that is registered now, or None."""
+        found = self.registrations.get(repository)
+        return None if found is None or found.deregistered_at is not None else found
+
+
+class InForce:
+    """Follows the store and answers keys, merged catalogs and revisions. Safe to call from several threads."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        now: Callable[[], datetime],
+        cache_bytes: int,
+        case_sensitive_hosts: frozenset[str] = frozenset(),
+        before_adopting: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._store = store
+        self._now = now
+        self._case_sensitive_hosts = case_sensitive_hosts
+        self._before_adopting = before_adopting
+        self._lock = RLock()
+        self._view = View(0, {}, {}, {}, {}, ApiRules(), None)
+        self._keys: dict[str | None, Key] = {}
+        self._rule_sets: dict[tuple[str | None, str], RuleSet] = {}
+        self._parts: EntryCache[tuple[str, str, date], EncodedPart] = EntryCache(PARTS_MAX)
+        self._revisions: ByteCache[str, Revision] = ByteCache(cache_bytes)
+
+    @property
+    def view(self) -> View:
+        """What is in force, as last read from the store."""
+        return self._view
+
+    def refresh(self) -> bool:
+        """Whether the store had news; afterwards the view is at least as new as the store was at the call."""
+        with self._lock:
+            old = self._view
+            changes = self._store.changes_since(old.sequence)
+            if changes.sequence == old.sequence:
+                return False
+            if changes.pointers:
+                self._before_adopting()
+            registrations = {**old.registrations, **{item.id: item for item in changes.registrations}}
+            pointers = {**old.pointers, **{item.repository: item for item in changes.pointers}}
+            statuses = {**old.statuses, **{item.repository: item for item in changes.statuses}}
+            for item in changes.registrations:
+                if item.deregistered_at is not None:
+                    pointers.pop(item.id, None)
+                    statuses.pop(item.id, None)
+            aliases, central = old.aliases, old.central
+            if changes.registrations:
+                live = [item for item in registrations.values() if item.deregistered_at is None]
+                aliases = {alias: item.id for item in live for alias in item.aliases}
+                central = next((item.id for item in live if item.role is Role.CENTRAL), None)
+            view = View(changes.sequence, registrations, aliases, pointers, statuses, changes.rules or old.api, central)
+            self._forget_keys(
+                old, view, {item.repository for item in changes.pointers} | {item.id for item in changes.registrations}
+            )
+            self._view = view
+            return True
+
+    def resolve(self, spelling: str) -> str:
+        """The id that a spelling of a repository means, aliases followed. Raises RepositoryInvalid."""
+        found = str(repository_id(spelling, case_sensitive_hosts=self._case_sensitive_hosts))
+        return self._view.aliases.get(found, found)
+
+    def key(self, repository: str | None) -> Key:
+        """The key in force; None is central's own catalog, as an unregistered id gets it.
+
+        Raises Unavailable before a first publication: a catalog is never silently empty or central-only.
+        """
+        self._advance_rule_date()
+        view = self._view
+        repository = None if repository == view.central else repository
+        key = self._keys.get(repository)
+        if key is None:
+            with self._lock:
+                key = self._make_key(repository)
+                self._keys[repository] = key
+        return key
+
+    def peek_key(self, repository: str | None) -> Key | None:
+        """The key if it is known without any work, or None. Touches memory only."""
+        return (
+            None if self._rules_are_due() else self._keys.get(None if repository == self._view.central else repository)
+        )
+
+    def catalog(self, key: Key) -> tuple[Catalog, EncodedPart]:
+        """The merged catalog of a key, and central's part with its encoded heads."""
+        scoped = self._rules_of(key)
+        shared = rules.scoped(scoped, repository=None, on=key.rule_date)
+        encoded = self._part(key.central, shared, key.rule_date)
+        local = self.revision(key.local) if key.local is not None else None
+        return merging.merge(encoded.part, local, scoped, key.repository), encoded
+
+    def recalled(self, recipe: Recipe) -> tuple[Catalog, EncodedPart]:
+        """The catalog of a snapshot that was handed out, from what the store kept."""
+        return self.catalog(Key(recipe.repository, recipe.central, recipe.local, recipe.rules, recipe.rule_date))
+
+    def revision(self, digest: str) -> Revision:
+        """A stored revision, parsed. Raises StoreFault if the store lost it."""
+        found = self._revisions.get(digest)
+        if found is None:
+            body = self._store.revision(digest)
+            if body is None:
+                raise StoreFault(f"revision {digest} is named by a pointer and not in the store: restore the database.")
+            found = read_revision(body)
+            self._revisions.put(digest, found, REVISIONS_BYTES_SHARE * len(body))
+        return found
+
+    def rules_in_force(self) -> RuleSet:
+        """Every rule there is now: the central policy file's and the API's."""
+        view = self._view
+        api = RuleSet(marks=view.api.marks, waivers=view.api.waivers, withdrawals=view.api.withdrawals)
+        pointer = view.pointers.get(view.central) if view.central else None
+        return api if pointer is None else effective_rules(self.revision(pointer.revision), api)
+
+    def rules_bytes_of(self, key: Key) -> bytes:
+        """The canonical bytes of a key's scoped rules, to be stored before its snapshot is handed out."""
+        return rules_bytes(self._rules_of(key))
+
+    def _make_key(self, repository: str | None) -> Key:
+        view = self._view
+        central = view.pointers.get(view.central) if view.central else None
+        if central is None:
+            raise Unavailable(
+                "the central repository has not been read yet: ask again in a moment, and look at /v1/repositories "
+                "for what keeps it."
+            )
+        local: Pointer | None = None
+        if repository is not None:
+            if view.registered(repository) is None:
+                raise Unknown("repository", f"{repository} is not registered.", repository=repository)
+            local = view.pointers.get(repository)
+            if local is None:
+                raise Unavailable(
+                    f"{repository} is registered and has not been read yet: ask again in a moment, and look at "
+                    f"/v1/repositories/{repository} for what keeps it."
+                )
+        scoped = rules.scoped(self.rules_in_force(), repository=repository, on=view.api.rule_date)
+        digest = merging.rules_digest(scoped)
+        self._rule_sets[repository, digest] = scoped
+        return Key(repository, central.revision, local.revision if local else None, digest, view.api.rule_date)
+
+    def _rules_of(self, key: Key) -> RuleSet:
+        known = self._rule_sets.get((key.repository, key.rules))
+        if known is not None:
+            return known
+        body = self._store.documents([key.rules]).get(key.rules)
+        if body is None:
+            raise StoreFault(f"rules {key.rules} are named by a snapshot and not in the store: restore the database.")
+        return rules.from_json(json.loads(body))
+
+    def _part(self, central: str, shared: RuleSet, rule_date: date) -> EncodedPart:
+        key = (central, merging.rules_digest(shared), rule_date)
+        with self._lock:
+            part = self._parts.get(key)
+            if part is None:
+                made: CentralPart = central_part(self.revision(central), shared, rule_date)
+                part = encode_part(made)
+                self._parts.put(key, part)
+            return part
+
+    def _forget_keys(self, old: View, new: View, touched: set[str]) -> None:
+        everything = old.api != new.api or old.central != new.central or (new.central or "") in touched
+        if everything:
+            self._keys = {}
+            self._rule_sets = {}
+        else:
+            for repository in touched:
+                self._keys.pop(repository, None)
+
+    def _rules_are_due(self) -> bool:
+        api = self._view.api
+        today = self._now().date()
+        return today > api.rule_date and any(item.until < today for item in self._expiring())
+
+    def _expiring(self) -> tuple[rules.Waiver, ...]:
+        view = self._view
+        on = view.api.rule_date
+        pointer = view.pointers.get(view.central) if view.central else None
+        policy = self._revisions.get(pointer.revision) if pointer else None
+        from_file = policy.policy.waivers if policy is not None and policy.policy is not None else ()
+        return tuple(item for item in (*view.api.waivers, *from_file) if item.holds(on))
+
+    def _advance_rule_date(self) -> None:
+        """A read after a waiver's end recomputes first (merge.md, Required)."""
+        view = self._view
+        if view.central and view.central in view.pointers:
+            self.revision(view.pointers[view.central].revision)
+        if self._rules_are_due():
+            self._store.advance_rule_date(self._now().date())
+            self.refresh()

@@ -1,0 +1,164 @@
+"""Search: ranked rows of one repository's catalog, each checked against the snapshot that the answer names."""
+
+from collections.abc import Collection, Sequence
+from typing import Protocol
+
+from indexer import ranking
+from indexer.document import document_id
+from indexer.reader import Hit
+from indexer.tally import CatalogStatistics
+from registry.catalog.documents import CENTRAL_SCOPE, scope_of, to_document
+from registry.catalog.merge import Catalog, Verdict
+from registry.catalog.revision import Head, Revision, folded_tags
+from registry.digest import Json
+from registry.errors import QueryInvalid, TooLarge
+from registry.names import fold_tag
+from registry.ports import Store
+from registry.service.cache import EntryCache
+from registry.service.catalogs import Catalogs
+from registry.service.inforce import Key
+
+LIMIT_DEFAULT = 10
+LIMIT_MAX = 50
+QUERY_BYTES_MAX = 32 * 1024
+TAGS_MAX = 20
+RECALL = 100
+"""Hits that are looked at before tags filter them."""
+CATALOG_STATISTICS_MAX = 4_096
+CENTRAL_STATISTICS_MAX = 4
+
+
+class Searching(Protocol):
+    """The reader of the index; see indexer.reader."""
+
+    def search(
+        self,
+        query_text: str,
+        *,
+        scopes: tuple[str, ...],
+        excluded: Collection[str] = (),
+        tags: tuple[str, ...] = (),
+        limit: int = 10,
+        statistics: CatalogStatistics | None = None,
+    ) -> tuple[Hit, ...]:
+        """Ranked hits of the documents in `scopes` without the excluded ones."""
+        ...
+
+
+class Search:
+    """Searches one repository's catalog. Thread-safe; permission plays no part in it."""
+
+    def __init__(self, catalogs: Catalogs, reader: Searching, store: Store) -> None:
+        self._catalogs = catalogs
+        self._reader = reader
+        self._store = store
+        self._statistics: EntryCache[Key, CatalogStatistics] = EntryCache(CATALOG_STATISTICS_MAX)
+        self._central: EntryCache[str, CatalogStatistics] = EntryCache(CENTRAL_STATISTICS_MAX)
+
+    def search(
+        self, repository: str | None, q: str, tags: Sequence[str] = (), limit: int = LIMIT_DEFAULT
+    ) -> dict[str, Json]:
+        """The wire's search answer; any text is a valid query, an empty one lists by name.
+
+        Raises QueryInvalid for a limit or tags out of bounds, TooLarge for a text over 32 KiB.
+        """
+        if not 1 <= limit <= LIMIT_MAX:
+            raise QueryInvalid(f"limit is {limit}: give a number from 1 to {LIMIT_MAX}.")
+        if len(tags) > TAGS_MAX:
+            raise QueryInvalid(f"{len(tags)} tags are given, at most {TAGS_MAX} filter a search.")
+        if len(q.encode("utf-8", "replace")) > QUERY_BYTES_MAX:
+            raise TooLarge(f"the query is over {QUERY_BYTES_MAX} bytes: give the task in fewer words.")
+        key, catalog = self._catalogs.catalog_of(repository)
+        wanted = frozenset(fold_tag(tag) for tag in tags)
+        rows: list[tuple[Verdict, float]]
+        if q.strip():
+            hits = self._hits(q, wanted, key, catalog)
+            rows = [(verdict, hit.score) for verdict, hit in hits[:limit]]
+            is_weak = ranking.weak([hit for _, hit in hits])
+        else:
+            rows = [(item, 0.0) for item in catalog.verdicts() if _serves_with(item, wanted)][:limit]
+            is_weak = False
+        fresh, age_s = self._catalogs.state_of(key.repository)
+        return {
+            "repository": key.repository,
+            "snapshot": self._catalogs.digest_of(key),
+            "state": {"freshness": "fresh" if fresh else "stale", "age_s": age_s},
+            "query": q,
+            "results": [_row(verdict, verdict.serving, score) for verdict, score in rows if verdict.serving],
+            "weak": is_weak,
+        }
+
+    def _hits(self, q: str, tags: frozenset[str], key: Key, catalog: Catalog) -> list[tuple[Verdict, Hit]]:
+        scopes = (CENTRAL_SCOPE,) if key.repository is None else (CENTRAL_SCOPE, key.repository)
+        hidden = [
+            document_id(scope_of(head.source.kind, head.source.repository), head.digest) for head in _hidden(catalog)
+        ]
+        found = self._reader.search(
+            q, scopes=scopes, excluded=hidden, limit=RECALL, statistics=self._statistics_of(key, catalog)
+        )
+        checked: list[tuple[Verdict, Hit]] = []
+        for hit in found:
+            verdict = catalog.verdict(hit.name)
+            # The index may still hold a superseded copy: a row is only what the named snapshot serves.
+            if verdict and verdict.serving and verdict.serving.digest == hit.digest and _serves_with(verdict, tags):
+                checked.append((verdict, hit))
+        return checked
+
+    def _statistics_of(self, key: Key, catalog: Catalog) -> CatalogStatistics:
+        """The statistics of exactly what this catalog serves, so that nobody else's edit reorders its results."""
+        found = self._statistics.get(key)
+        if found is None:
+            found = self._central.get(key.central)
+            if found is None:
+                found = self._count(_heads(catalog.base.revision))
+                self._central.put(key.central, found)
+            hidden = [head for head in _hidden(catalog) if head.source.kind == "central"]
+            own = [item.serving for item in catalog.own.values() if item and item.serving]
+            local = [head for head in own if head.source.kind == "local"]
+            found = found.minus(self._count(hidden)) if hidden else found
+            found = found.plus(self._count(local)) if local else found
+            self._statistics.put(key, found)
+        return found
+
+    def _count(self, heads: Sequence[Head]) -> CatalogStatistics:
+        bodies = self._store.documents([head.digest for head in heads])
+        return CatalogStatistics.of(
+            to_document(bodies[head.digest], scope=CENTRAL_SCOPE, digest=head.digest, key=head.name)
+            for head in heads
+            if head.digest in bodies
+        )
+
+
+def _heads(revision: Revision) -> list[Head]:
+    return [copy.head for copy in revision.copies if copy.head is not None]
+
+
+def _hidden(catalog: Catalog) -> list[Head]:
+    """The heads that the index may hold for this catalog's scopes and that do not serve in it."""
+    heads = [*_heads(catalog.base.revision), *(_heads(catalog.local) if catalog.local else [])]
+    return [head for head in heads if not _is_served(catalog, head)]
+
+
+def _is_served(catalog: Catalog, head: Head) -> bool:
+    verdict = catalog.verdict(head.name)
+    return verdict is not None and verdict.serving is not None and verdict.serving.source == head.source
+
+
+def _serves_with(verdict: Verdict, tags: frozenset[str]) -> bool:
+    return verdict.serving is not None and tags <= set(folded_tags(verdict.serving.tags))
+
+
+def _row(verdict: Verdict, head: Head, score: float) -> dict[str, Json]:
+    return {
+        "name": head.name,
+        "version": head.version,
+        "digest": head.digest,
+        "source": head.source.to_json(),
+        "purpose": head.purpose,
+        "not_for": list(head.not_for),
+        "tags": list(head.tags),
+        "required": verdict.required,
+        "deprecated": head.deprecated,
+        "held": None if head.held is None else head.held.to_json(),
+        "score": round(score, 4),
+    }

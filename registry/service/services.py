@@ -1,0 +1,46 @@
+"""Everything a door may call, in one value."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from registry.service.audit import Audit
+from registry.service.catalogs import Catalogs
+from registry.service.inforce import InForce
+from registry.service.policy import Policy
+from registry.service.repositories import Repositories
+from registry.service.search import Search
+from registry.service.tokens import Tokens
+
+
+class Health:
+    """Whether this process can answer."""
+
+    def __init__(self, in_force: InForce) -> None:
+        self._in_force = in_force
+
+    def ready(self) -> tuple[bool, str]:
+        """(ready, why not): the stored pointers are loaded and central was ever published (http-api.md)."""
+        view = self._in_force.view
+        if view.central is None:
+            return False, "the store has not been read yet."
+        if view.central not in view.pointers:
+            status = view.statuses.get(view.central)
+            said = f" {status.message}" if status is not None and status.message else ""
+            return False, f"the central repository was never published.{said}"
+        return True, ""
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """The services of one process; `refresh` follows the store, `close` releases what they hold."""
+
+    catalogs: Catalogs
+    search: Search
+    repositories: Repositories
+    policy: Policy
+    tokens: Tokens
+    audit: Audit
+    health: Health
+    in_force: InForce
+    refresh: Callable[[], bool]
+    close: Callable[[], None]

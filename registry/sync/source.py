@@ -1,0 +1,313 @@
+"""Reading one source at one commit: tree in, revision and documents out."""
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from threading import Lock
+
+from policies import publication, rules
+from policies.rules import PublicationRules, RuleSet
+from registry.catalog.copies import CopySet, EarlierCopy, Origin, copies_of
+from registry.catalog.revision import Revision, folded_tags
+from registry.digest import canonical, digest_of
+from registry.errors import SourceTooLarge
+from registry.playbook.limits import DEFAULT_LIMITS, Limits
+from registry.playbook.model import Level, Playbook, Problem, Reading
+from registry.playbook.policy_file import read_policy
+from registry.playbook.reading import LOADER_VERSION, read_file
+from registry.playbook.roots import Roots
+from registry.ports import GitSource, RemoteHead, Role, Tree, TreeFile
+
+POLICY_BYTES_MAX = 1024 * 1024
+HISTORY_COMMITS_MAX = 100
+HELD_LOOKUPS_MAX = 200
+"""How many broken files of one source are looked up in its history; further ones fall back to what served before."""
+
+
+class ReadingCache:
+    """Readings by path, blob and role, so that an unchanged file is parsed once. Bounded; safe to share."""
+
+    def __init__(self, entries_max: int = 20_000) -> None:
+        self._entries_max = entries_max
+        self._readings: OrderedDict[tuple[str, str, str], Reading] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: tuple[str, str, str]) -> Reading | None:
+        """The reading of that (path, blob id, role), or None."""
+        with self._lock:
+            reading = self._readings.get(key)
+            if reading is not None:
+                self._readings.move_to_end(key)
+            return reading
+
+    def put(self, key: tuple[str, str, str], reading: Reading) -> None:
+        """Keep a reading, letting go of the one unused longest."""
+        with self._lock:
+            self._readings[key] = reading
+            if len(self._readings) > self._entries_max:
+                self._readings.popitem(last=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePlan:
+    """What to read of a source: who it is, its roots, and for central where its policy file is."""
+
+    repository: str
+    role: Role
+    roots: Roots
+    policy_path: str | None
+    accept_policy: bool = False
+    limits: Limits = DEFAULT_LIMITS
+
+    @property
+    def kind(self) -> str:
+        """`central` or `local`, as entries say it."""
+        return "central" if self.role is Role.CENTRAL else "local"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRead:
+    """A revision that was read, its canonical bytes and digest, and the documents that its copies pin."""
+
+    revision: Revision
+    body: bytes
+    digest: str
+    documents: Mapping[str, bytes]
+
+
+def read_source(
+    source: GitSource, head: RemoteHead, plan: SourcePlan, previous: Revision | None, cache: ReadingCache
+) -> SourceRead | None:
+    """The revision of a fetched head, or None where neither roots nor policy changed since `previous`.
+
+    Raises from the SourceFault tree. One bad file never hurts another: what is wrong with a file becomes a problem.
+    """
+    tree = source.read(head.commit)
+    files = tree.list_files(enter=plan.roots.enter, wanted=plan.roots.wanted)
+    policy_blob = tree.blob_id(plan.policy_path) if plan.policy_path is not None else None
+    fingerprint = fingerprint_of(files, policy_blob)
+    if _is_unchanged(previous, fingerprint, head, plan):
+        return None
+    policy, policy_problems = _read_policy_file(tree, policy_blob, plan, previous)
+    publish = policy.publication if policy is not None and plan.role is Role.CENTRAL else PublicationRules(frozenset())
+    reader = _FileReader(tree, plan, publish, cache)
+    readings, tree_problems = reader.read_all(files)
+    found = copies_of(
+        readings,
+        origin=Origin(plan.kind, plan.repository, head.commit),
+        root_of=plan.roots.index,
+        previous=previous,
+        earlier=reader.earlier,
+        required_tags=_marked_tags(policy),
+    )
+    problems = [*found.problems, *tree_problems, *policy_problems]
+    if policy is not None:
+        problems.extend(_unmatched(policy, found, plan.policy_path or ""))
+    revision = Revision(
+        repository=plan.repository,
+        kind=plan.kind,
+        ref=head.ref,
+        commit=head.commit,
+        loader=LOADER_VERSION,
+        fingerprint=fingerprint,
+        copies=found.copies,
+        problems=tuple(sorted(problems, key=lambda item: (item.path, item.line, item.column, item.code))),
+        policy=policy,
+    )
+    body = revision.to_bytes()
+    return SourceRead(revision, body, digest_of(body), {item.digest: item.contract_bytes for item in found.playbooks})
+
+
+def fingerprint_of(files: Sequence[TreeFile], policy_blob: str | None) -> str:
+    """The digest of everything that is read: while it stays the same, there is nothing to read again.
+
+    The listed files and not the roots' tree ids: a link's target may lie outside every root.
+    """
+    return digest_of(canonical([policy_blob, *([file.path, file.kind, file.blob_id] for file in files)]))
+
+
+def _is_unchanged(previous: Revision | None, fingerprint: str, head: RemoteHead, plan: SourcePlan) -> bool:
+    return (
+        previous is not None
+        and not plan.accept_policy
+        and previous.fingerprint == fingerprint
+        and previous.loader == LOADER_VERSION
+        and previous.ref == head.ref
+    )
+
+
+class _FileReader:
+    """The files of one commit as readings, through the cache."""
+
+    def __init__(self, tree: Tree, plan: SourcePlan, publish: PublicationRules, cache: ReadingCache) -> None:
+        self._tree = tree
+        self._plan = plan
+        self._publish = publish
+        self._cache = cache
+        self._lookups = 0
+
+    def read_all(self, files: Sequence[TreeFile]) -> tuple[list[Reading], list[Problem]]:
+        limits = self._plan.limits
+        if len(files) > limits.repository_files:
+            raise SourceTooLarge(
+                f"{len(files)} files match the playbook folders, {limits.repository_files} are read at most: narrow "
+                "the registration's paths."
+            )
+        problems: list[Problem] = []
+        blobs: list[tuple[str, str]] = []
+        for file in files:
+            place = self._place(file)
+            if isinstance(place, Problem):
+                problems.append(place)
+            else:
+                blobs.append(place)
+        role = self._plan.kind
+        missing = {blob for path, blob in blobs if self._cache.get((path, blob, role)) is None}
+        if missing:
+            self._tree.hydrate(missing)
+        readings: list[Reading] = []
+        total_bytes = 0
+        for path, blob in blobs:
+            reading, size_bytes = self._read(path, blob)
+            total_bytes += size_bytes
+            if total_bytes > limits.repository_bytes:
+                raise SourceTooLarge(
+                    f"the playbook folders hold more than {limits.repository_bytes // 2**20} MiB: move what is no "
+                    "playbook out of them."
+                )
+            readings.append(self._published(reading))
+        return readings, problems
+
+    def earlier(self, path: str) -> EarlierCopy | None:
+        """The newest version of a file that loads, at most 100 first-parent commits back (merge.md, Held copy)."""
+        self._lookups += 1
+        if self._lookups > HELD_LOOKUPS_MAX:
+            return None
+        for commit, data in self._tree.history(path, HISTORY_COMMITS_MAX):
+            if data is None:
+                continue
+            reading = self._published(self._parse(path, data))
+            if reading.playbook is not None:
+                return EarlierCopy(reading.playbook, commit)
+        return None
+
+    def _place(self, file: TreeFile) -> tuple[str, str] | Problem:
+        if file.kind == "submodule":
+            return _tree_problem(
+                "submodule", file.path, "is a submodule, whose files are not read: keep playbooks here."
+            )
+        if file.kind == "path-not-utf8":
+            return _tree_problem("path-not-utf8", file.path, "has a name that is not UTF-8: rename it.")
+        if file.kind == "symlink" and file.target is None:
+            return _tree_problem(
+                "symlink-dangling", file.path, "is a link that leads to no file inside the repository: mend it."
+            )
+        return file.path, file.blob_id
+
+    def _read(self, path: str, blob: str) -> tuple[Reading, int]:
+        key = (path, blob, self._plan.kind)
+        cached = self._cache.get(key)
+        if cached is not None:
+            return cached, 0
+        data = self._tree.read_blob(blob, self._plan.limits.file_bytes)
+        if not isinstance(data, bytes):
+            return _too_large(path, self._plan.limits), 0
+        reading = self._parse(path, data)
+        self._cache.put(key, reading)
+        return reading, len(data)
+
+    def _parse(self, path: str, data: bytes) -> Reading:
+        return read_file(path, data, limits=self._plan.limits, role=self._plan.role.value)
+
+    def _published(self, reading: Reading) -> Reading:
+        """A central file that lacks what the policy file asks for does not load (merge.md, The policy file)."""
+        if reading.playbook is None:
+            return reading
+        missing = publication.missing(reading.playbook.fields, self._publish)
+        if not missing:
+            return reading
+        problems = tuple(
+            publication_problem(reading.playbook, field, Level.ERROR, self._plan.policy_path or "") for field in missing
+        )
+        return replace(
+            reading,
+            playbook=None,
+            problems=(*reading.problems, *problems),
+            claims=reading.playbook.key,
+            says_required=reading.playbook.required,
+        )
+
+
+def publication_problem(playbook: Playbook, field: str, level: Level, policy_path: str) -> Problem:
+    """What to say of a playbook that lacks a field which the central policy file asks for."""
+    message = f"{field} is missing, and {policy_path} asks every central playbook for it: add {field}."
+    return Problem("publication-missing", level, playbook.path, 1, 1, message, playbook.key)
+
+
+def _too_large(path: str, limits: Limits) -> Reading:
+    message = f"the file is larger than {limits.file_bytes} bytes: move what is no procedure out of it."
+    return Reading(
+        path, "", None, (Problem("too-large", Level.ERROR, path, 1, 1, message),), None, None, candidate=True
+    )
+
+
+def _tree_problem(code: str, path: str, message: str) -> Problem:
+    return Problem(code, Level.WARNING, path, 1, 1, f"{path} {message}")
+
+
+def _marked_tags(policy: RuleSet | None) -> frozenset[str]:
+    return frozenset(mark.tag for mark in policy.marks if mark.tag) if policy is not None else frozenset()
+
+
+def _read_policy_file(
+    tree: Tree, blob: str | None, plan: SourcePlan, previous: Revision | None
+) -> tuple[RuleSet | None, list[Problem]]:
+    """The policy in force after this commit: rules never weaken by accident (merge.md, Required)."""
+    if plan.policy_path is None:
+        return None, []
+    last_good = previous.policy if previous is not None else None
+    if blob is None:
+        if last_good is None or plan.accept_policy:
+            return None, []
+        return last_good, [
+            _policy_problem(
+                "policy-missing",
+                plan.policy_path,
+                "the policy file is gone, so its last good rules stay in force: restore it, or say "
+                "`registry policy accept` if no rules are wanted.",
+            )
+        ]
+    tree.hydrate({blob})
+    data = tree.read_blob(blob, POLICY_BYTES_MAX)
+    found, problems = None, list[Problem]()
+    if isinstance(data, bytes):
+        found, read_problems = read_policy(plan.policy_path, data)
+        problems.extend(read_problems)
+    if found is not None:
+        return found, problems
+    if last_good is not None and plan.accept_policy:
+        return None, problems
+    stays = "its last good rules stay in force" if last_good is not None else "no rules are in force"
+    problems.append(
+        _policy_problem("policy-invalid", plan.policy_path, f"the policy file does not load, so {stays}: mend it.")
+    )
+    return last_good, problems
+
+
+def _unmatched(policy: RuleSet, found: CopySet, policy_path: str) -> list[Problem]:
+    """A typo in a rule must not leave a playbook unprotected in silence."""
+    tags = {copy.name: folded_tags(copy.head.tags) if copy.head else () for copy in found.copies}
+    problems = []
+    for mark, nearest in rules.unmatched(policy, tags):
+        what = f"the name {mark.name}" if mark.name else f"the tag {mark.tag}"
+        hint = f" Did you mean {nearest}?" if nearest else ""
+        problems.append(
+            _policy_problem(
+                "required-unmatched", policy_path, f"{what} is marked required and matches no central playbook.{hint}"
+            )
+        )
+    return problems
+
+
+def _policy_problem(code: str, path: str, message: str) -> Problem:
+    return Problem(code, Level.ERROR, path, 1, 1, message)

@@ -1,0 +1,185 @@
+"""One source's step from a moved head to a publication: poll, fetch, read, judge. Nothing is written here."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from registry.catalog.revision import Revision, read_revision
+from registry.digest import digest_of
+from registry.errors import SourceFault
+from registry.ports import (
+    Counts,
+    GitSource,
+    Registration,
+    RemoteHead,
+    SyncRequest,
+    SyncState,
+    SyncStatus,
+)
+from registry.sync.judgement import judge
+from registry.sync.source import ReadingCache, SourcePlan, SourceRead, read_source
+
+ACCEPT_POLICY = "accept-policy:"
+"""Prefix of a request's `apply` that takes the policy file's absence or brokenness at that commit as meant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """One registration's part of a job: what is in force, how far it came, and what somebody asked for."""
+
+    registration: Registration
+    plan: SourcePlan
+    status: SyncStatus
+    in_force: str | None
+    request: SyncRequest | None = None
+    must_read: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """What a step found: the new status and, where something is to be put in force, the revision to publish."""
+
+    registration: Registration
+    status: SyncStatus
+    expected: str | None = None
+    read: SourceRead | None = None
+    previous: Revision | None = None
+    lost: tuple[str, ...] = ()
+    fault: SourceFault | None = None
+
+    @property
+    def counts(self) -> Counts:
+        """What lists show of the revision to publish."""
+        return Counts() if self.read is None else count(self.read.revision)
+
+
+def count(revision: Revision) -> Counts:
+    """How many playbooks, problems and held copies a revision has."""
+    heads = [copy.head for copy in revision.copies if copy.head is not None]
+    return Counts(len(heads), len(revision.problems), sum(head.held is not None for head in heads))
+
+
+def run_steps(
+    source: GitSource,
+    assignments: tuple[Assignment, ...],
+    *,
+    load_revision: Callable[[str], bytes | None],
+    cache: ReadingCache,
+    now: Callable[[], datetime],
+) -> tuple[StepResult, ...]:
+    """The results for all registrations of one (remote, ref): polled once, fetched once, each read for itself.
+
+    A fault of the remote becomes every registration's status; what is in force stays.
+    """
+    try:
+        head = source.poll()
+    except SourceFault as fault:
+        return tuple(failed(item, fault, now()) for item in assignments)
+    results: list[StepResult] = []
+    fetched = False
+    for item in assignments:
+        if not _is_due(item, head):
+            results.append(_unchanged(item, head, now()))
+            continue
+        try:
+            if not fetched:
+                source.fetch(head)
+                fetched = True
+            results.append(_read(source, head, item, load_revision, cache, now))
+        except SourceFault as fault:
+            results.append(failed(item, fault, now(), head))
+    return tuple(results)
+
+
+def _is_due(item: Assignment, head: RemoteHead) -> bool:
+    asked = item.request is not None and item.request.apply is not None
+    return item.must_read or asked or item.status.seen != head.commit or item.status.ref != head.ref
+
+
+def _read(
+    source: GitSource,
+    head: RemoteHead,
+    item: Assignment,
+    load_revision: Callable[[str], bytes | None],
+    cache: ReadingCache,
+    now: Callable[[], datetime],
+) -> StepResult:
+    body = None if item.in_force is None else load_revision(item.in_force)
+    previous = None if body is None else read_revision(body)
+    apply = item.request.apply if item.request is not None else None
+    accept = apply == ACCEPT_POLICY + head.commit
+    read = read_source(source, head, replace(item.plan, accept_policy=accept), previous, cache)
+    if read is None:
+        return _unchanged(item, head, now())
+    descends = previous is None or source.read(head.commit).is_ancestor(previous.commit, head.commit)
+    judged = judge(previous, read.revision, descends=descends, applied=accept or apply == head.commit)
+    at = now()
+    if judged.suspended is not None:
+        status = replace(
+            _checked(item, head, at),
+            state=SyncState.SUSPENDED,
+            since=item.status.since if item.status.state is SyncState.SUSPENDED else at,
+            suspended=head.commit,
+            message=f"{judged.suspended} Nothing was changed; look at commit {head.commit} and, if it is meant, "
+            f"say `registry apply {item.registration.id} --commit {head.commit}`.",
+        )
+    else:
+        status = replace(_ok(item, head, at), synced_at=at)
+    if judged.publish is None:
+        return StepResult(item.registration, status)
+    publish = read if judged.publish is read.revision else _as_read(judged.publish)
+    if publish.digest == item.in_force:
+        return StepResult(item.registration, status)
+    return StepResult(item.registration, status, item.in_force, publish, previous, judged.lost)
+
+
+def _as_read(revision: Revision) -> SourceRead:
+    body = revision.to_bytes()
+    return SourceRead(revision, body, digest_of(body), {})
+
+
+def _unchanged(item: Assignment, head: RemoteHead, at: datetime) -> StepResult:
+    if item.status.state is SyncState.SUSPENDED and item.status.suspended == head.commit:
+        return StepResult(item.registration, _checked(item, head, at))
+    return StepResult(item.registration, replace(_ok(item, head, at), synced_at=at))
+
+
+def _checked(item: Assignment, head: RemoteHead, at: datetime) -> SyncStatus:
+    return replace(
+        item.status,
+        ref=head.ref,
+        head=head.commit,
+        seen=head.commit,
+        checked_at=at,
+        attempts=0,
+        handled=item.request.sequence if item.request else item.status.handled,
+    )
+
+
+def _ok(item: Assignment, head: RemoteHead, at: datetime) -> SyncStatus:
+    return replace(
+        _checked(item, head, at),
+        state=SyncState.OK,
+        since=item.status.since if item.status.state is SyncState.OK else at,
+        suspended=None,
+        message="",
+    )
+
+
+def failed(item: Assignment, fault: SourceFault, at: datetime, head: RemoteHead | None = None) -> StepResult:
+    """The result of a step that a fault ended: yesterday's revision stays in force, and the status says why.
+
+    A data fault marks the commit as seen; a passing one is tried again with backoff (architecture.md, Data flow).
+    """
+    state = SyncState(fault.state)
+    status = replace(
+        item.status,
+        state=state,
+        since=item.status.since if item.status.state is state else at,
+        message=fault.detail,
+        head=head.commit if head else item.status.head,
+        seen=head.commit if head and not fault.passing else item.status.seen,
+        attempts=item.status.attempts + 1 if fault.passing else 0,
+        handled=item.request.sequence if item.request else item.status.handled,
+    )
+    return StepResult(item.registration, status, fault=fault)

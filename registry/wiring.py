@@ -1,0 +1,258 @@
+"""The only place that names concrete adapters: settings in, services or a running worker out."""
+
+import os
+import random
+import secrets
+import signal
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import structlog
+
+from indexer.reader import IndexReader
+from indexer.writer import IndexWriter
+from registry import logs
+from registry.errors import SettingsInvalid
+from registry.git.child import ChildSettings
+from registry.git.remote import RemotePolicy, parse_remote
+from registry.git.sources import GitSources
+from registry.playbook.roots import Roots
+from registry.ports import AuditEntry, Registration, Role, Store
+from registry.service.audit import Audit
+from registry.service.catalogs import Catalogs
+from registry.service.inforce import InForce
+from registry.service.policy import Policy
+from registry.service.repositories import Repositories
+from registry.service.search import Search
+from registry.service.services import Health, Services
+from registry.service.tokens import Tokens
+from registry.settings import Settings
+from registry.store.signals import SocketSignal
+from registry.store.sql import open_store
+from registry.sync.source import SourcePlan
+from registry.sync.worker import Worker, WorkerOptions
+
+WORKER_NICE = 10
+FOLLOW_INTERVAL_S = 0.5
+CONFIGURATION = "configuration"
+"""Principal of what the environment says, in the audit log."""
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """Where a process keeps what (architecture.md, What is kept where)."""
+
+    data: Path
+
+    @property
+    def mirrors(self) -> Path:
+        """Bare mirrors; rebuilt by themselves."""
+        return self.data / "mirrors"
+
+    @property
+    def index(self) -> Path:
+        """The full-text index; rebuilt from the store."""
+        return self.data / "index"
+
+    @property
+    def to_worker(self) -> Path:
+        """Sockets on which the worker is woken."""
+        return self.data / "signals" / "worker"
+
+    @property
+    def to_servers(self) -> Path:
+        """Sockets on which serving processes are woken."""
+        return self.data / "signals" / "servers"
+
+
+def now() -> datetime:
+    """The wall clock, in UTC."""
+    return datetime.now(UTC)
+
+
+def remote_policy(settings: Settings) -> RemotePolicy:
+    """Which remotes may be read."""
+    return RemotePolicy(
+        allowed_hosts=frozenset(settings.allowed_hosts),
+        allow_file_remotes=settings.allow_file_remotes,
+        allow_insecure_http=settings.allow_insecure_http,
+        case_sensitive_hosts=frozenset(settings.case_sensitive_hosts),
+    )
+
+
+def prepare(settings: Settings) -> Store:
+    """The opened and migrated store, with the configured central repository registered in it.
+
+    Raises SettingsInvalid without a usable central URL, StoreFault for a store that cannot be opened.
+    """
+    if not settings.central_url:
+        raise SettingsInvalid(
+            "REGISTRY_CENTRAL_URL is not set: give the remote of the central playbook repository, for example "
+            "https://github.com/acme/playbooks."
+        )
+    settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    remote = parse_remote(settings.central_url, policy=remote_policy(settings))
+    store = open_store(settings.store_url)
+    _ensure_central(store, settings, remote.id)
+    return store
+
+
+def open_services(settings: Settings, store: Store) -> Services:
+    """The services of a serving process over an opened store."""
+    folders = Folders(settings.data_dir)
+    reader = IndexReader(folders.index)
+    case_sensitive_hosts = frozenset(settings.case_sensitive_hosts)
+    in_force = InForce(
+        store,
+        now=now,
+        cache_bytes=settings.cache_bytes,
+        case_sensitive_hosts=case_sensitive_hosts,
+        before_adopting=lambda: _reload(reader),
+    )
+    catalogs = Catalogs(
+        in_force, store, now=now, poll_interval_s=settings.poll_interval_s, cache_bytes=settings.cache_bytes
+    )
+    worker = SocketSignal(folders.to_worker)
+    policy = remote_policy(settings)
+    repositories = Repositories(
+        in_force,
+        catalogs,
+        store,
+        worker=worker,
+        check_remote=lambda url: parse_remote(url, policy=policy).id,
+        now=now,
+        case_sensitive_hosts=case_sensitive_hosts,
+    )
+    bootstrap = settings.admin_token.get_secret_value() if settings.admin_token is not None else None
+    in_force.refresh()
+    return Services(
+        catalogs=catalogs,
+        search=Search(catalogs, reader, store),
+        repositories=repositories,
+        policy=Policy(in_force, store, repositories, now=now),
+        tokens=Tokens(store, now=now, randomness=secrets.token_urlsafe, bootstrap=bootstrap),
+        audit=Audit(store),
+        health=Health(in_force),
+        in_force=in_force,
+        refresh=in_force.refresh,
+        close=store.close,
+    )
+
+
+def follow(services: Services, settings: Settings, stop: threading.Event) -> None:
+    """Keep a serving process's view at the store's, woken by the worker, until `stop` is set."""
+    inbox = SocketSignal(Folders(settings.data_dir).to_servers)
+    try:
+        while not stop.is_set():
+            inbox.wait(FOLLOW_INTERVAL_S)
+            try:
+                services.refresh()
+            except Exception:
+                log.exception("could not follow the store; trying again")
+                stop.wait(FOLLOW_INTERVAL_S)
+    finally:
+        inbox.close()
+
+
+def run_worker(settings: Settings) -> None:
+    """Run the sync worker in this process until SIGTERM, SIGINT or the death of the parent."""
+    os.nice(WORKER_NICE)
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    _stop_with_parent(stop)
+    store = prepare(settings)
+    try:
+        work(settings, store, stop)
+    finally:
+        store.close()
+
+
+def work(settings: Settings, store: Store, stop: threading.Event) -> None:
+    """Run the sync loop over an opened store until `stop` is set."""
+    folders = Folders(settings.data_dir)
+    index = IndexWriter(folders.index)
+    incoming = SocketSignal(folders.to_worker)
+    sources = GitSources(folders.mirrors, remote_policy(settings), ChildSettings())
+    try:
+        worker = Worker(
+            store=store,
+            git=sources,
+            index=index,
+            incoming=incoming,
+            outgoing=SocketSignal(folders.to_servers),
+            now=now,
+            jitter=random.random,
+            options=WorkerOptions(settings.poll_interval_s, settings.sync_threads, plan_for(settings)),
+        )
+        worker.run(stop)
+    finally:
+        sources.close()
+        incoming.close()
+        index.close()
+
+
+def plan_for(settings: Settings) -> Callable[[Registration], SourcePlan]:
+    """What to read of a registration: its roots and, for central, the policy file."""
+
+    def plan(registration: Registration) -> SourcePlan:
+        is_central = registration.role is Role.CENTRAL
+        sub_path = repository_id(
+            registration.id, case_sensitive_hosts=frozenset({registration.id.split("/")[0]})
+        ).sub_path
+        return SourcePlan(
+            repository=registration.id,
+            role=registration.role,
+            roots=Roots(registration.paths, sub_path),
+            policy_path=settings.policy_path if is_central else None,
+        )
+
+    return plan
+
+
+def _reload(reader: IndexReader) -> None:
+    reader.reload()
+
+
+def _ensure_central(store: Store, settings: Settings, identity: str) -> None:
+    """Make the configured central repository the registered one; another one that was it before ends."""
+    registrations = [item for item in store.changes_since(0).registrations if item.deregistered_at is None]
+    central = next((item for item in registrations if item.role is Role.CENTRAL), None)
+    wanted = Registration(
+        id=identity,
+        role=Role.CENTRAL,
+        url=settings.central_url or "",
+        ref=settings.central_ref,
+        team=settings.central_team,
+        paths=None,
+        aliases=(),
+        credential=None,
+        registered_at=central.registered_at if central is not None and central.id == identity else now(),
+    )
+    if central == wanted:
+        return
+    if central is not None and central.id != identity:
+        store.deregister(central.id, now(), AuditEntry(now(), CONFIGURATION, "central-replaced", central.id))
+    store.register(wanted, AuditEntry(now(), CONFIGURATION, "central-configured", identity))
+
+
+def _stop_with_parent(stop: threading.Event) -> None:
+    """A worker whose supervisor was killed must not go on writing beside the next one's."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while not stop.wait(1.0):
+            if os.getppid() != parent:
+                stop.set()
+
+    threading.Thread(target=watch, name="parent", daemon=True).start()
+
+
+def configure_logs(settings: Settings) -> None:
+    """Set up logging for this process."""
+    logs.configure(settings.log_format, settings.log_level)
