@@ -1,0 +1,213 @@
+"""A native document: loaded fields to a playbook, or the problems that stop it (playbook-format.md, Native format)."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, cast
+
+from registry.digest import Json, canonical, digest_of
+from registry.names import name_key
+from registry.playbook.complaints import complaints
+from registry.playbook.document import EXTENSION_PREFIX, SHAPES, FrontMatter, NativeDocument, known_keys
+from registry.playbook.inputs import declared_names, declares, schema_fault
+from registry.playbook.limits import DEFAULT_LIMITS, Limits
+from registry.playbook.load import Atlas, Loaded, Syntax
+from registry.playbook.model import Level, Playbook, Problem
+from registry.playbook.problems import problem
+from registry.playbook.requirements import secret_places
+from registry.playbook.settling import OutOfRange, settled, unsettled
+from registry.playbook.spelling import quoted, suggestion
+from registry.playbook.templates import Template, prose_templates, templates_of
+from registry.playbook.text import Numeral, Path
+from registry.playbook.tools import undeclared_tools
+
+DOCUMENT: Final = "playbook/1"
+Role = Literal["central", "service"]
+
+# The document's body in the order of http-api.md; `instructions` and `extra` are put in by hand.
+_CONTRACT_KEYS = (
+    ["name", "version", "owner", "tags", "purpose", "not_for", "inputs", "preconditions", "steps", "stop", "verification", "tools", "requires", "runbook", "selection", "deprecated"]
+)
+_ADVISED = {
+    "not_for": (
+        "no-not-for",
+        "not_for is missing: without near misses, agents take this playbook for tasks it is not for.",
+    ),
+    "inputs": ("no-inputs", "inputs is missing: without a schema nothing checks what the playbook is run with."),
+    "preconditions": (
+        "no-preconditions",
+        "preconditions is missing: nothing keeps it from being started at the wrong time.",
+    ),
+    "stop": ("no-stop", "stop is missing: nothing says when to give up and ask people."),
+    "verification": ("no-verification", "verification is missing: nobody can tell whether a run has succeeded."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a native document came to: a playbook where no problem is an error."""
+
+    playbook: Playbook | None
+    problems: tuple[Problem, ...]
+
+
+def read_native(loaded: Loaded, *, path: str, blob: str, role: Role, limits: Limits = DEFAULT_LIMITS) -> Verdict:
+    """The playbook of a loaded native document that stands at `path`, with everything that is wrong with it."""
+    return _Reader(loaded, path, blob, role, limits).verdict()
+
+
+class _Reader:
+    def __init__(self, loaded: Loaded, path: str, blob: str, role: Role, limits: Limits) -> None:
+        self._loaded = loaded
+        self._path = path
+        self._blob = blob
+        self._role = role
+        self._limits = limits
+        self._atlas = Atlas(loaded, limits)
+        self._problems: list[Problem] = []
+        name = loaded.data.get("name")
+        self._name = name_key(name) if isinstance(name, str) else None
+
+    def verdict(self) -> Verdict:
+        fields = self._settle()
+        if fields is not None:
+            self._check(fields)
+        errors = [each for each in self._problems if each.level is Level.ERROR]
+        if errors or fields is None:
+            return Verdict(None, self._bounded())
+        return Verdict(self._playbook(fields), self._bounded())
+
+    def _add(self, code: str, at: tuple[int, int], message: str) -> None:
+        self._problems.append(problem(code, self._path, at, message, name=self._name))
+
+    def _bounded(self) -> tuple[Problem, ...]:
+        # Errors first: a file with a thousand warnings must not lose the one thing that stops it.
+        ordered = sorted(
+            self._problems, key=lambda each: (each.level is not Level.ERROR, each.line, each.column, each.code)
+        )
+        return tuple(ordered[: self._limits.problems_per_file])
+
+    def _settle(self) -> dict[str, Json] | None:
+        numbers_are_text = self._loaded.syntax is not Syntax.JSON
+        try:
+            return settled(self._loaded.data, numbers_are_text=numbers_are_text)
+        except OutOfRange:
+            for at, source in unsettled(self._loaded.data, numbers_are_text=numbers_are_text):
+                message = f"{quoted(source, chars=24)} is no number that JSON carries exactly: put it in quotes."
+                self._add("number-out-of-range", self._atlas.value(at), message)
+            return None
+
+    def _check(self, fields: dict[str, Json]) -> None:
+        self._check_requires(fields)
+        model = NativeDocument if self._loaded.body is None else FrontMatter
+        for each in complaints(model, fields, _known_at):
+            at = (
+                (1, 1)
+                if each.code == "field-missing" and len(each.at) == 1
+                else self._place(each.at, on_key=each.on_key)
+            )
+            self._add(each.code, at, each.message)
+        if not any(each.level is Level.ERROR for each in self._problems):
+            self._check_meaning(fields)
+        self._advise(fields)
+
+    def _place(self, at: Path, *, on_key: bool) -> tuple[int, int]:
+        return self._atlas.key(at) if on_key else self._atlas.value(at)
+
+    def _check_requires(self, fields: Mapping[str, Json]) -> None:
+        for at, message in secret_places(fields.get("requires")):
+            self._add("secret-value", self._atlas.value(at), message)
+
+    def _check_meaning(self, fields: Mapping[str, Json]) -> None:
+        schema = cast("Mapping[str, Json]", fields.get("inputs", {}))
+        fault = schema_fault(schema, limits=self._limits) if "inputs" in fields else None
+        if fault is not None:
+            self._add("schema-invalid", self._atlas.value(("inputs", *fault.path)), fault.message)
+        elif "{{" in self._loaded.text:
+            for found, place in self._templates(fields):
+                if found.segments is None or not declares(schema, found.segments):
+                    self._add("template-undeclared", place(), _about_template(found, schema))
+        for at, message in undeclared_tools(fields):
+            self._add("tool-undeclared", self._atlas.value(at), message)
+
+    def _templates(self, fields: Mapping[str, Json]) -> Iterator[tuple[Template, Callable[[], tuple[int, int]]]]:
+        for found in templates_of(fields):
+            yield found, lambda found=found: self._atlas.text_in(found.at, found.source, found.nth)  # type: ignore[misc]  # bound now
+        for found in prose_templates(self._loaded.body or ""):
+            yield found, lambda found=found: self._atlas.body(found.offset)  # type: ignore[misc]  # bound now
+
+    def _advise(self, fields: Mapping[str, Json]) -> None:
+        if isinstance(self._loaded.data.get("version"), Numeral):
+            message = (
+                "the version is written as a number, which other readers change (1.20 becomes 1.2): put it in quotes."
+            )
+            self._add("version-not-text", self._atlas.value(("version",)), message)
+        if self._role == "service" and "required" in fields:
+            message = "only the central repository says what is required; here the word has no effect: remove it."
+            self._add("required-not-yours", self._atlas.key(("required",)), message)
+        if fields.get("deprecated"):
+            self._add("deprecated", self._atlas.key(("deprecated",)), "this playbook says that it is deprecated.")
+        for key, (code, message) in _ADVISED.items():
+            if not fields.get(key):
+                self._add(code, (1, 1), message)
+
+    def _playbook(self, fields: dict[str, Json]) -> Playbook:
+        contract = _contract(fields, self._loaded.body)
+        body = canonical(contract)
+        selection = cast("Mapping[str, Json]", fields.get("selection", {}))
+        name = cast("str", fields["name"])
+        return Playbook(
+            key=name,
+            title=name,
+            version=cast("str", fields["version"]),
+            owner=cast("str", fields["owner"]),
+            tags=_texts(fields.get("tags")),
+            purpose=cast("str", fields["purpose"]),
+            not_for=_texts(fields.get("not_for")),
+            required=self._role == "central" and fields.get("required") is True,
+            deprecated=cast("Mapping[str, Json] | None", fields.get("deprecated")),
+            should_find=_texts(selection.get("should_find")),
+            document=DOCUMENT,
+            contract=contract,
+            contract_bytes=body,
+            digest=digest_of(body),
+            path=self._path,
+            blob=self._blob,
+            step_texts=_step_texts(fields, self._loaded.body),
+            fields=frozenset(key for key in contract if contract[key]),
+        )
+
+
+def _contract(fields: Mapping[str, Json], body: str | None) -> dict[str, Json]:
+    contract: dict[str, Json] = {"document": DOCUMENT}
+    contract.update((key, fields[key]) for key in _CONTRACT_KEYS if key in fields)
+    if body is not None:
+        contract["instructions"] = body
+    extra = {key: value for key, value in fields.items() if key.startswith(EXTENSION_PREFIX)}
+    if extra:
+        contract["extra"] = extra
+    return contract
+
+
+def _step_texts(fields: Mapping[str, Json], body: str | None) -> tuple[str, ...]:
+    steps = cast("list[Mapping[str, Json]]", fields.get("steps", []))
+    texts = [str(step[key]) for step in steps for key in ("instruction", "expect") if key in step]
+    return (*texts, body) if body is not None else tuple(texts)
+
+
+def _texts(value: Json) -> tuple[str, ...]:
+    return tuple(str(each) for each in value) if isinstance(value, list) else ()
+
+
+def _known_at(at: Path) -> tuple[str, ...]:
+    shape = SHAPES.get(tuple(part for part in at if isinstance(part, str)))
+    return known_keys(shape) if shape else ()
+
+
+def _about_template(found: Template, schema: Mapping[str, Json]) -> str:
+    if found.segments is None:
+        return f"{quoted(found.source)} is no template: the only form is {{{{ inputs.name }}}}, a path without expressions."
+    name = ".".join(found.segments)
+    names = declared_names(schema)
+    if not names:
+        return f"inputs declares nothing, so there is no {quoted(name)}: declare it under inputs.properties."
+    return f"inputs declares no {quoted(name)}: {suggestion(found.segments[0], names) if len(found.segments) == 1 else 'declare it.'}"

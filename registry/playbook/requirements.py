@@ -1,0 +1,49 @@
+"""`requires` holds names and purposes: what looks like a value or an address is refused, and never quoted."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from registry.digest import Json
+from registry.playbook.text import Path
+
+_VALUE_KEYS = frozenset(
+    ["value", "values", "default", "url", "uri", "endpoint", "host", "address", "token", "password", "passwd", "secret", "api_key", "apikey", "key", "credential", "credentials", "private_key"]
+)
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|\bwww\.|^[^\s/@]+@[^\s/@]+:", re.ASCII)
+_KNOWN_VALUES = re.compile(
+    r"-----BEGIN [A-Z ]*PRIVATE KEY|\b(?:gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|AKIA|ASIA|AIza|sk-|sk_live_|rk_live_|"
+    r"npm_|pypi-|hf_|dop_v1_|shpat_|SG\.)[A-Za-z0-9_\-.]{10,}|\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,}"
+)
+_RANDOM = re.compile(r"[A-Za-z0-9+/=_-]{32,}")
+
+
+def secret_places(requires: Json, at: Path = ("requires",)) -> Iterator[tuple[Path, str]]:
+    """Where a value or an address stands in `requires`, with a sentence that does not repeat it."""
+    if isinstance(requires, Mapping):
+        for key, each in requires.items():
+            if len(at) > 1 and key.casefold() in _VALUE_KEYS:
+                yield (
+                    (*at, key),
+                    "requires names what is needed and never holds it: remove this value, and change it if it is real.",
+                )
+            else:
+                yield from secret_places(each, (*at, key))
+    elif isinstance(requires, list):
+        for place, each in enumerate(requires):
+            yield from secret_places(each, (*at, place))
+    elif isinstance(requires, str):
+        if _ADDRESS.search(requires):
+            yield at, "an address stands here: requires holds names only, the host knows where things are."
+        elif _KNOWN_VALUES.search(requires) or _looks_random(requires):
+            yield (
+                at,
+                "this looks like a secret's value: write its name, and change the secret, it is in git's history now.",
+            )
+
+
+def _looks_random(text: str) -> bool:
+    """A long run that mixes digits, small and capital letters as names do not."""
+    return any(
+        re.search("[0-9]", run) and re.search("[a-z]", run) and re.search("[A-Z]", run) and len(set(run)) >= 16
+        for run in _RANDOM.findall(text)
+    )

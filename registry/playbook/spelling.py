@@ -1,0 +1,40 @@
+"""Which known word a mistyped one was meant to be."""
+
+from collections.abc import Iterable
+
+WORD_CHARS_MAX = 64
+
+
+def distance(one: str, other: str, *, at_most: int) -> int:
+    """The Levenshtein distance, or `at_most + 1` as soon as it is certain to be more."""
+    if abs(len(one) - len(other)) > at_most or max(len(one), len(other)) > WORD_CHARS_MAX:
+        return at_most + 1
+    row = list(range(len(other) + 1))
+    for at, char in enumerate(one, start=1):
+        diagonal, row[0] = row[0], at
+        for place, opposite in enumerate(other, start=1):
+            diagonal, row[place] = row[place], min(row[place] + 1, row[place - 1] + 1, diagonal + (char != opposite))
+        if min(row) > at_most:
+            return at_most + 1
+    return row[-1]
+
+
+def nearest(word: str, known: Iterable[str], *, at_most: int = 2) -> str | None:
+    """The known word closest to `word`, the first in alphabetical order of equals; None where none is close."""
+    scored = ((distance(word.casefold(), candidate, at_most=at_most), candidate) for candidate in sorted(known))
+    best = min(scored, default=(at_most + 1, ""))
+    return best[1] if best[0] <= at_most else None
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """A clause that names what was probably meant, or that lists what there is."""
+    words = sorted(known)
+    near = nearest(word, words)
+    if near is not None:
+        return f"did you mean {near}?"
+    return f"known here: {', '.join(words)}." if words else "nothing is known here."
+
+
+def quoted(text: str, *, chars: int = 60) -> str:
+    """Foreign text as a message shows it: escaped, and cut after `chars` characters."""
+    return repr(str(text)) if len(text) <= chars else repr(str(text[:chars])) + "…"

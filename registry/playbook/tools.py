@@ -1,0 +1,72 @@
+"""Which tools a document names, and which of them nothing declares."""
+
+from collections.abc import Iterator, Mapping
+
+from registry.digest import Json
+from registry.playbook.spelling import nearest, suggestion
+from registry.playbook.text import Path
+
+Fields = Mapping[str, Json]
+
+
+def undeclared_tools(fields: Fields) -> Iterator[tuple[Path, str]]:
+    """Where a tool is named that nothing declares, with a sentence.
+
+    `tools` and `requires.mcp_servers` declare. They need not list what a host brings by itself, so a step or check may
+    name a tool of a family that they do not list; of a family that they do list (`flags.` in `flags.get`) it has to be
+    one of those listed. A checkpoint has to name a tool that is declared or that a step or check uses, else it could never
+    be met.
+    """
+    declared = set(_declared(fields))
+    used: set[str] = set()
+    for at, name in _used(fields):
+        used.add(name)
+        if declared and name not in declared and _is_meant(name, declared):
+            yield at, f"no tool {name} is declared: {suggestion(name, declared)}"
+    if not (declared or used):
+        return
+    for at, name in _checkpoint_tools(fields):
+        if name not in declared and name not in used:
+            message = f"this checkpoint waits for {name}, which no step uses and nothing declares: "
+            yield at, message + suggestion(name, declared | used)
+
+
+def _is_meant(name: str, declared: set[str]) -> bool:
+    family = name.partition(".")[0] + "."
+    return any(each.startswith(family) for each in declared) or nearest(name, declared) is not None
+
+
+def _declared(fields: Fields) -> Iterator[str]:
+    for tool in _mappings(fields.get("tools")):
+        yield str(tool.get("name"))
+    requires = fields.get("requires")
+    for server in _mappings(requires.get("mcp_servers") if isinstance(requires, Mapping) else None):
+        listed = server.get("tools")
+        yield from (str(each) for each in listed) if isinstance(listed, list) else ()
+
+
+def _used(fields: Fields) -> Iterator[tuple[Path, str]]:
+    for place, step in enumerate(_mappings(fields.get("steps"))):
+        if isinstance(tool := step.get("tool"), str):
+            yield ("steps", place, "tool"), tool
+        allowed = step.get("allowed_tools")
+        for nth, each in enumerate(allowed if isinstance(allowed, list) else ()):
+            yield ("steps", place, "allowed_tools", nth), str(each)
+    for key in ("preconditions", "verification"):
+        for place, item in enumerate(_mappings(fields.get(key))):
+            check = item.get("check")
+            if isinstance(check, Mapping) and isinstance(tool := check.get("tool"), str):
+                yield (key, place, "check", "tool"), tool
+
+
+def _checkpoint_tools(fields: Fields) -> Iterator[tuple[Path, str]]:
+    runbook = fields.get("runbook")
+    checkpoints = runbook.get("checkpoints") if isinstance(runbook, Mapping) else None
+    for place, checkpoint in enumerate(_mappings(checkpoints)):
+        match = checkpoint.get("match")
+        if isinstance(match, Mapping) and isinstance(tool := match.get("tool"), str):
+            yield ("runbook", "checkpoints", place, "match", "tool"), tool
+
+
+def _mappings(value: Json) -> list[Mapping[str, Json]]:
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
