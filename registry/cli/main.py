@@ -14,7 +14,7 @@ COMMANDS = {
     "catalog": Listed("registry.cli.catalog", "catalog", "Show the catalog in force for a repository."),
     "search": Listed("registry.cli.catalog", "search", "Find playbooks for a task."),
     "explain": Listed("registry.cli.catalog", "explain", "Say which copy of a playbook serves, and why."),
-    "check": Listed("registry.cli.check", "check", "Check the playbooks of a working copy."),
+    "check": Listed("registry.cli.check", "check_command", "Check the playbooks of a working copy."),
     "policy": Listed("registry.cli.policy", "policy", "Show and change what is required, waived or withdrawn."),
     "token": Listed("registry.cli.token", "token", "Create, list and revoke tokens."),
     "schema": Listed("registry.cli.schema", "schema", "Print a JSON Schema for editors."),

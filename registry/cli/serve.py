@@ -5,7 +5,6 @@ from pathlib import Path
 
 import click
 
-from registry import wiring
 from registry.cli.outcome import Misused
 from registry.cli.terminal import note
 from registry.errors import SettingsInvalid, StoreFault
@@ -57,7 +56,7 @@ def serve(listen: str | None, data_dir: Path | None, strict_env: bool) -> None: 
                 "REGISTRY_CENTRAL_URL is not set: give the remote of the central playbook repository, for example "
                 "REGISTRY_CENTRAL_URL=https://github.com/acme/playbooks.git (or try `registry demo`)."
             )
-        wiring.serve(settings)
+        _serve(settings)
     except (SettingsInvalid, StoreFault) as error:
         raise Misused(str(error)) from None
 
@@ -67,3 +66,9 @@ def _default(value: object) -> str:
         return ""
     shown = str(value).lower() if isinstance(value, bool) else str(value)
     return f" [{shown}]"
+
+
+def _serve(settings: Settings) -> None:
+    from registry.serving import serve as run  # noqa: PLC0415 - takes seconds; neither --help nor a refusal waits for it
+
+    run(settings)
