@@ -21,6 +21,7 @@ _DEFAULT_PORTS = {"http": "80", "https": "443", "ssh": "22", "git": "9418", "git
 _URL = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<authority>[^/?#]*)(?P<path>/[^?#]*)?")
 _SCP = re.compile(r"(?:(?P<user>[^@/:\s]+)@)(?P<host>\[[0-9A-Fa-f:.]+\]|[^/:\s]+):(?P<path>(?!//).+)")
 _HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*\.?|\[[0-9a-f:.]+\]")
+_USER_INFO = re.compile(r"(//)[^/]*@", re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -72,7 +73,7 @@ def repository_id(spelling: str, *, case_sensitive_hosts: frozenset[str] = froze
     """
     text = spelling.strip()
     if not text or len(text) > REPOSITORY_LENGTH_MAX or _CONTROL.search(text):
-        raise RepositoryInvalid(f"{spelling[:80]!r} is not a repository: give host/path or the URL of its remote.")
+        raise RepositoryInvalid(f"{_shown(spelling)!r} is not a repository: give host/path or the URL of its remote.")
     text, _, sub_path = text.partition(SUB_PATH_MARK)
     scheme, authority, path = _split(text)
     if _CONTROL.search(authority + path):
@@ -86,6 +87,11 @@ def repository_id(spelling: str, *, case_sensitive_hosts: frozenset[str] = froze
     if port and port != _DEFAULT_PORTS.get(scheme, "443" if not scheme else None):
         host = f"{host}:{port}"
     return _checked(host, segments, sub_path, fold=host not in case_sensitive_hosts)
+
+
+def _shown(spelling: str) -> str:
+    # A user's password in a URL must not come back in a message.
+    return _USER_INFO.sub(r"\1", spelling)[:80]
 
 
 def _split(text: str) -> tuple[str, str, str]:
@@ -106,7 +112,7 @@ def _host_and_port(authority: str) -> tuple[str, str]:
     if not colon:
         host, port = bare, ""
     if (port and not port.isascii()) or (port and not port.isdigit()) or not _HOST.fullmatch(host):
-        raise RepositoryInvalid(f"{authority[:80]!r} is not a host: expected host/path, for example github.com/acme/app.")
+        raise RepositoryInvalid(f"{bare[:80]!r} is not a host: expected host/path, for example github.com/acme/app.")
     return host.rstrip("."), port
 
 
@@ -121,7 +127,9 @@ def _checked(host: str, segments: list[str], sub_path: str, *, fold: bool) -> Re
     below = sub_path.strip("/").split("/") if sub_path.strip("/") else []
     for segment in (*segments, *below):
         if segment in {"", ".", "..", "-"} or "\\" in segment:
-            raise RepositoryInvalid(f"{'/'.join(segments)[:80]!r} is not a repository's path: a segment is empty, '.', '..' or '-'.")
+            raise RepositoryInvalid(
+                f"{'/'.join(segments)[:80]!r} is not a repository's path: a segment is empty, '.', '..' or '-'."
+            )
     if len(segments) < 2 and host != "local":
         raise RepositoryInvalid(f"{host}/{'/'.join(segments)} is too short: a repository is host/owner/name.")
     path = "/".join(segments)
@@ -131,7 +139,15 @@ def _checked(host: str, segments: list[str], sub_path: str, *, fold: bool) -> Re
 def _known_double_spelling(scheme: str, host: str, port: str, segments: list[str]) -> tuple[str, str, list[str]]:
     """One place for hosts that spell one repository in two ways; the table is in docs/repositories.md."""
     if host in {"ssh.github.com", "altssh.gitlab.com", "altssh.bitbucket.org"} and port in {"443", ""}:
-        return {"ssh.github.com": "github.com", "altssh.gitlab.com": "gitlab.com", "altssh.bitbucket.org": "bitbucket.org"}[host], "", segments
+        return (
+            {
+                "ssh.github.com": "github.com",
+                "altssh.gitlab.com": "gitlab.com",
+                "altssh.bitbucket.org": "bitbucket.org",
+            }[host],
+            "",
+            segments,
+        )
     if host == "ssh.dev.azure.com" and segments[:1] == ["v3"]:
         return "dev.azure.com", "", segments[1:]
     if host == "dev.azure.com" and len(segments) >= 4 and segments[-2].lower() == "_git":

@@ -63,7 +63,9 @@ class GitRepo:
 
     def git(self, *args: str, stdin: bytes | None = None) -> str:
         """What a git command in the repository printed, stripped."""
-        done = subprocess.run(["git", *args], cwd=self.path, env=ENVIRONMENT, input=stdin, capture_output=True)
+        done = subprocess.run(
+            ["git", *args], check=False, cwd=self.path, env=ENVIRONMENT, input=stdin, capture_output=True
+        )
         if done.returncode != 0:
             raise RuntimeError(f"git {args}: {done.stderr.decode(errors='replace')}")
         return done.stdout.decode(errors="replace").strip()
@@ -86,7 +88,11 @@ class GitRepo:
     def head(self, ref: str = "refs/heads/main") -> str | None:
         """The commit that `ref` is at, or None."""
         done = subprocess.run(
-            ["git", "rev-parse", "--quiet", "--verify", ref], cwd=self.path, env=ENVIRONMENT, capture_output=True
+            ["git", "rev-parse", "--quiet", "--verify", ref],
+            check=False,
+            cwd=self.path,
+            env=ENVIRONMENT,
+            capture_output=True,
         )
         return done.stdout.decode().strip() or None
 
@@ -187,7 +193,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_owner: GitServer
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         """Say nothing."""
 
     def do_GET(self) -> None:
@@ -255,7 +261,7 @@ class _Handler(BaseHTTPRequestHandler):
         env["GIT_CONFIG_COUNT"] = str(len(config))
         for number, (key, value) in enumerate(config.items()):
             env |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
-        done = subprocess.run(["git", "http-backend"], env=env, input=body, capture_output=True)
+        done = subprocess.run(["git", "http-backend"], check=False, env=env, input=body, capture_output=True)
         head, _, answer = done.stdout.partition(b"\r\n\r\n")
         headers = dict(line.split(": ", 1) for line in head.decode("latin-1").split("\r\n") if ": " in line)
         status = int(headers.pop("Status", "200").split()[0])
