@@ -21,7 +21,7 @@ def canonical(value: Json) -> bytes:
     Raises ValueError for what the RFC cannot write: integers beyond ±(2^53-1), non-finite numbers, lone
     surrogates, keys that are not text.
     """
-    return rfc8785.dumps(cast("dict[str, object]", value))
+    return rfc8785.dumps(cast("dict[str, str]", value))
 
 
 def digest_of(data: bytes) -> str:

@@ -19,6 +19,7 @@ from registry.errors import SettingsInvalid
 from registry.git.child import ChildSettings
 from registry.git.remote import RemotePolicy, parse_remote
 from registry.git.sources import GitSources
+from registry.names import SUB_PATH_MARK
 from registry.playbook.roots import Roots
 from registry.ports import AuditEntry, Registration, Role, Store
 from registry.service.audit import Audit
@@ -202,9 +203,7 @@ def plan_for(settings: Settings) -> Callable[[Registration], SourcePlan]:
 
     def plan(registration: Registration) -> SourcePlan:
         is_central = registration.role is Role.CENTRAL
-        sub_path = repository_id(
-            registration.id, case_sensitive_hosts=frozenset({registration.id.split("/")[0]})
-        ).sub_path
+        sub_path = registration.id.partition(SUB_PATH_MARK)[2]
         return SourcePlan(
             repository=registration.id,
             role=registration.role,

@@ -93,12 +93,14 @@ def entry_json(verdict: Verdict, head: Head) -> dict[str, Json]:
 
 
 def unavailable_json(verdict: Verdict) -> dict[str, Json]:
-    """An element of `unavailable`: a name that nobody serves, why, and its copies."""
+    """An element of `unavailable`: a name that nobody serves, why, and its copies but those in `refused`."""
     return {
         "name": verdict.name,
         "outcome": verdict.decision.outcome.value,
         "reason": verdict.decision.reason,
-        "copies": [copy_json(side, copy) for side, copy in verdict.copies()],
+        "copies": [
+            copy_json(side, copy) for side, copy in verdict.copies() if side not in verdict.decision.refused
+        ],
     }
 
 

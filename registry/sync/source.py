@@ -95,7 +95,7 @@ def read_source(
     found = copies_of(
         readings,
         origin=Origin(plan.kind, plan.repository, head.commit),
-        root_of=plan.roots.index,
+        root_of=lambda path: plan.roots.index(path) or 0,
         previous=previous,
         earlier=reader.earlier,
         required_tags=_marked_tags(policy),
