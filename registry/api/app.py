@@ -1,0 +1,105 @@
+"""The ASGI application over the services."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from typing import cast
+
+from litestar import Litestar, Request, Response
+from litestar.datastructures import State
+from litestar.serialization import encode_json
+from litestar.types import ASGIApp
+
+from registry.api import audit, health, pages, playbooks, policy, repositories, schemas, tokens
+from registry.api.answers import Application
+from registry.api.auth import Gate
+from registry.api.bodies import BODY_BYTES_MAX
+from registry.api.catalogs import CatalogCalls
+from registry.api.door import Door, respond
+from registry.api.front import Front, Observe
+from registry.api.openapi import openapi_document
+from registry.api.problems import problem_answer
+from registry.api.search import SearchCalls
+from registry.api.threads import Threads
+from registry.service.services import Services
+
+ROUTES = (
+    repositories.list_repositories,
+    repositories.get_repository,
+    repositories.list_problems,
+    repositories.register_repository,
+    repositories.deregister_repository,
+    repositories.sync_repository,
+    repositories.apply_revision,
+    playbooks.get_playbook,
+    playbooks.explain_playbook,
+    policy.get_policy,
+    policy.mark_required,
+    policy.unmark_required,
+    policy.grant_waiver,
+    policy.end_waiver,
+    policy.withdraw_copy,
+    policy.end_withdrawal,
+    policy.accept_policy,
+    audit.list_audit,
+    tokens.create_token,
+    tokens.list_tokens,
+    tokens.revoke_token,
+    health.get_liveness,
+    health.get_readiness,
+    health.get_metrics,
+    schemas.get_openapi,
+    schemas.get_schema,
+    pages.get_problem_page,
+)
+"""What the framework routes; the front answers catalogs, snapshots, documents and search itself."""
+
+DISTRIBUTION = "playbook-registry"
+THREADS = 16
+QUEUE_MAX = 2_048
+WAITING_THREADS = 64
+"""Calls with `Prefer: wait` hold a thread for up to a minute, so they have their own."""
+
+
+def create_app(
+    services: Services,
+    *,
+    anonymous_read: bool,
+    metrics: Callable[[], bytes] = bytes,
+    observe: Observe | None = None,
+) -> Application:
+    """The application, to be served by any ASGI server; its lifespan ends its threads, not the services.
+
+    `anonymous_read` says whether reading needs a token. `metrics` gives Prometheus text; `observe` is told of every
+    answer: the call (catalog, snapshot, document, search, other), the status, the seconds.
+    """
+    threads = Threads("api", THREADS, QUEUE_MAX)
+    waiting = Threads("api-wait", WAITING_THREADS, 0)
+    door = Door(services, threads, waiting, metrics, encode_json(openapi_document(version(DISTRIBUTION))))
+
+    @asynccontextmanager
+    async def threads_end(app: Litestar) -> AsyncIterator[None]:  # noqa: ARG001 - what the framework passes
+        yield
+        threads.close()
+        waiting.close()
+
+    inner = Litestar(
+        route_handlers=list(ROUTES),
+        exception_handlers={Exception: _answer_error},
+        lifespan=[threads_end],
+        openapi_config=None,
+        logging_config=None,
+        request_max_body_size=BODY_BYTES_MAX,
+        state=State({"door": door}),
+    )
+    return Front(
+        cast("Application", cast("ASGIApp", inner)),
+        Gate(services.tokens, threads, anonymous_read=anonymous_read),
+        CatalogCalls(services.catalogs, threads, public=anonymous_read),
+        SearchCalls(services.search, threads),
+        observe,
+    )
+
+
+def _answer_error(request: Request[object, object, State], error: Exception) -> Response[bytes]:  # noqa: ARG001
+    return respond(problem_answer(error))

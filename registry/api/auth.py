@@ -1,0 +1,42 @@
+"""Who a caller is. What a caller may change is the services' to say; who may read at all is asked here."""
+
+from policies.access import Principal
+from registry.api.threads import Threads
+from registry.errors import Unauthenticated
+from registry.service.tokens import Tokens, require_reader
+
+AUTHORIZATION_BYTES_MAX = 4_096
+
+
+class Gate:
+    """Admits callers: authenticates each request, and keeps readers out where reading is not open."""
+
+    def __init__(self, tokens: Tokens, threads: Threads, *, anonymous_read: bool) -> None:
+        self._tokens = tokens
+        self._threads = threads
+        self._anonymous_read = anonymous_read
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a caller without a token may read."""
+        return self._anonymous_read
+
+    async def authenticate(self, authorization: bytes | None) -> Principal | None:
+        """The principal of an Authorization header; None where there is none.
+
+        Raises Unauthenticated for anything but a valid token, even where reading is open.
+        """
+        if authorization is None:
+            return None
+        if len(authorization) > AUTHORIZATION_BYTES_MAX:
+            raise Unauthenticated("the Authorization header is too long to be a token of this registry.", sent=True)
+        try:
+            return await self._threads.run(self._tokens.authenticate, authorization.decode("latin-1"))
+        except Unauthenticated as error:
+            raise Unauthenticated(error.detail, **{**error.extra, "sent": True}) from None
+
+    def check_reader(self, principal: Principal | None) -> None:
+        """Nothing, if the caller may read. Raises Unauthenticated or Forbidden."""
+        # Where everybody may read, a token made for something else must not be worse than none.
+        if not self._anonymous_read:
+            require_reader(principal, anonymous_read=False)

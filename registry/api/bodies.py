@@ -1,0 +1,128 @@
+"""The JSON bodies that callers send: their shapes, and reading them strictly."""
+
+import json
+from datetime import date, datetime
+from typing import NoReturn, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from registry.api.parameters import suggest
+from registry.errors import RequestInvalid, TooLarge
+
+BODY_BYTES_MAX = 1024 * 1024
+_FAULTS_MAX = 10
+
+
+class Body(BaseModel):
+    """The root of every body: no member beyond those declared, no conversion between types."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class RegistrationBody(Body):
+    """`PUT /v1/repositories/{repository}`."""
+
+    url: str = Field(min_length=1, max_length=2048, description="The remote to read, without a secret in it.")
+    team: str = Field(min_length=1, max_length=200, description="The team it belongs to.")
+    ref: str | None = Field(None, min_length=1, max_length=1024, description="Branch; default: the remote's HEAD.")
+    paths: tuple[str, ...] | None = Field(
+        None, max_length=64, description="Patterns of playbook files, instead of the usual places."
+    )
+    aliases: tuple[str, ...] = Field((), max_length=64, description="Other spellings of this repository.")
+    credential: str | None = Field(None, max_length=200, description="The name of a credential, never its value.")
+
+
+class ReasonBody(Body):
+    """A change of policy with its reason."""
+
+    reason: str = Field(min_length=1, max_length=2000, description="Why, for the audit log and for who is affected.")
+
+
+class WaiverBody(ReasonBody):
+    """`PUT /v1/policy/waivers/{name}`."""
+
+    until: date = Field(description="The last day on which the waiver holds (UTC).")
+
+
+class CommitBody(Body):
+    """A commit that is put in force or accepted as it is."""
+
+    commit: str = Field(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$", description="The full id of the commit.")
+
+
+class TokenBody(Body):
+    """`POST /v1/tokens`."""
+
+    name: str = Field(min_length=1, max_length=200, description="Who will use it: a person or a service.")
+    team: str | None = Field(None, min_length=1, max_length=200, description="The team it acts for.")
+    scopes: tuple[str, ...] = Field(min_length=1, max_length=16, description="What it may do.")
+    expires_at: datetime | None = Field(None, description="When it ends, with a time zone; default: never.")
+
+
+class SearchBody(Body):
+    """`POST /v1/search`."""
+
+    q: str = Field("", description="The task in words, 32 KiB at most; empty lists by name.")
+    repository: str | None = Field(None, description="Whose catalog is searched; default: the central one.")
+    tag: tuple[str, ...] | str = Field((), description="Tags that every result must carry.")
+    limit: int = Field(10, description="How many results at most, 1 to 50.")
+
+
+BodyT = TypeVar("BodyT", bound=Body)
+
+
+def check_size(content_length: int | None) -> None:
+    """Nothing, or TooLarge where a body announces or has more than BODY_BYTES_MAX bytes."""
+    if content_length is not None and content_length > BODY_BYTES_MAX:
+        raise TooLarge(f"the body is over {BODY_BYTES_MAX} bytes, the most that is read: send less.")
+
+
+def read_body(model: type[BodyT], data: bytes, content_type: str) -> BodyT:
+    """The body in `data`; raises RequestInvalid with every fault named.
+
+    Only `application/json` is read: a form that a foreign page can make a browser send never is. A member that is
+    there twice is refused, since two readers could disagree on which counts.
+    """
+    media_type = content_type.partition(";")[0].strip().lower()
+    if media_type != "application/json" and not (
+        media_type.startswith("application/") and media_type.endswith("+json")
+    ):
+        found = f"it is {media_type[:60]}" if media_type else "there is none"
+        raise RequestInvalid(f"the Content-Type must be application/json, {found}: send the body as JSON.")
+    try:
+        body = model.model_validate_json(data)
+    except ValidationError as error:
+        _refuse(model, error)
+    try:
+        json.loads(data, object_pairs_hook=_once)
+    except RecursionError:
+        raise RequestInvalid("the body is nested too deeply.") from None
+    return body
+
+
+def _refuse(model: type[Body], error: ValidationError) -> NoReturn:
+    # The input stays out of the answer: a caller may have put a secret into the wrong member.
+    faults = error.errors(include_url=False, include_context=False, include_input=False)[:_FAULTS_MAX]
+    known = sorted(model.model_fields)
+    listed: list[dict[str, str]] = []
+    for fault in faults:
+        member = ".".join(str(part) for part in fault["loc"])[:80]
+        if fault["type"] == "extra_forbidden":
+            problem = f"{member!r} is no member of this body: {suggest(member, known)}"
+        elif fault["type"] == "missing":
+            problem = f"{member} is missing."
+        elif not member:
+            problem = f"the body is not what this call takes: {fault['msg']}."
+        else:
+            problem = f"{member}: {fault['msg']}."
+        listed.append({"member": member, "problem": problem})
+    raise RequestInvalid(" ".join(item["problem"] for item in listed), errors=listed)
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    seen = dict(pairs)
+    if len(seen) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise RequestInvalid(f"{twice[:80]!r} is there twice in one object: send it once.", member=twice[:80])
+    return seen

@@ -1,0 +1,150 @@
+"""The hot reads: catalogs in force, snapshots and documents, as bytes with their headers (http-api.md, Read).
+
+A catalog in force, or that it has not changed, is answered from memory on the event loop: its headers are put together
+once per representation and coding, and a request adds its `Catalog-State`. Whatever needs work goes to a thread.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import unquote
+
+from registry.api.addresses import choose_repository, parse_address
+from registry.api.answers import JSON, NO_CACHE, NOSNIFF, Answer, Headers
+from registry.api.conditional import ENCODABLE_BYTES_MIN, Encoding, etag_header, matches, negotiate
+from registry.api.parameters import read_parameters
+from registry.api.threads import Threads
+from registry.errors import Unknown
+from registry.service.catalogs import CatalogAnswer, Catalogs
+from registry.service.views import instant
+
+VARY = (b"vary", b"Accept-Encoding")
+QUESTIONS_MAX = 20_000
+HEADERS_MAX = 8_192
+QUESTION_BYTES_MAX = 1_024
+CATALOG_PARAMETERS = frozenset({"repository", "view", "registered"})
+IMMUTABLE_AGE_S = 31_536_000
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a request says of the form of its answer: the values of two headers, None where absent."""
+
+    accept_encoding: bytes | None = None
+    if_none_match: bytes | None = None
+
+    @property
+    def encoding(self) -> Encoding | None:
+        """The coding to answer with; None is the identity."""
+        return negotiate(self.accept_encoding) if self.accept_encoding else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    repository: str | None
+    full: bool
+    registered_required: bool
+
+
+class CatalogCalls:
+    """Answers `GET /v1/catalogs/…`, `/v1/snapshots/…` and `/v1/documents/…`."""
+
+    def __init__(self, catalogs: Catalogs, threads: Threads, *, public: bool) -> None:
+        self._catalogs = catalogs
+        self._threads = threads
+        scope = b"public" if public else b"private"
+        self._immutable = (b"cache-control", scope + b", max-age=%d, immutable" % IMMUTABLE_AGE_S)
+        # Both are emptied when full: they refill at the cost of a parse, and bookkeeping would cost every request.
+        self._questions: dict[tuple[bytes, bytes], _Question] = {}
+        self._headers: dict[tuple[str, Encoding | None, str, datetime | None], Headers] = {}
+
+    async def catalog(self, tail: bytes, query: bytes, wanted: Wanted) -> Answer:
+        """The snapshot in force of the repository in `tail` or `?repository=`, or 304 where the caller has it.
+
+        Without either it is central's own.
+        Raises RepositoryInvalid, RequestInvalid, Unknown and Unavailable.
+        """
+        question = self._questions.get((tail, query)) or self._ask(tail, query)
+        answer = self._catalogs.peek(question.repository, full=question.full)
+        if answer is None or (question.registered_required and not answer.registered):
+            answer = await self._threads.run(
+                self._catalogs.current,
+                question.repository,
+                full=question.full,
+                registered_required=question.registered_required,
+            )
+        encoding = wanted.encoding if len(answer.body) >= ENCODABLE_BYTES_MIN else None
+        headers = [*self._static_headers(answer, encoding), (b"catalog-state", _state(answer))]
+        if wanted.if_none_match is not None and matches(wanted.if_none_match, answer.etag):
+            return Answer(304, headers)
+        return Answer(200, headers, await self._encoded(answer.etag, answer.body, encoding))
+
+    async def snapshot(self, tail: bytes, query: bytes, wanted: Wanted) -> Answer:
+        """The immutable bytes of a snapshot that was handed out. Raises Unknown and SnapshotGone."""
+        read_parameters(query, ())
+        digest = _digest(tail)
+        return await self._immutable_answer(digest, await self._threads.run(self._catalogs.snapshot, digest), wanted)
+
+    async def document(self, tail: bytes, query: bytes, wanted: Wanted) -> Answer:
+        """The immutable bytes of a document. Raises Unknown."""
+        read_parameters(query, ())
+        digest = _digest(tail)
+        return await self._immutable_answer(digest, await self._threads.run(self._catalogs.document, digest), wanted)
+
+    def _ask(self, tail: bytes, query: bytes) -> _Question:
+        address = parse_address(tail)
+        if address.sub_resource is not None:
+            raise Unknown("route", f"a catalog has no {address.sub_resource} here.")
+        parameters = read_parameters(query, CATALOG_PARAMETERS)
+        question = _Question(
+            repository=choose_repository(address, parameters.text("repository")),
+            full=parameters.choice("view", ("full",)) is not None,
+            registered_required=parameters.choice("registered", ("required",)) is not None,
+        )
+        if len(tail) + len(query) <= QUESTION_BYTES_MAX:
+            if len(self._questions) >= QUESTIONS_MAX:
+                self._questions.clear()
+            self._questions[tail, query] = question
+        return question
+
+    def _static_headers(self, answer: CatalogAnswer, encoding: Encoding | None) -> Headers:
+        """Everything but `Catalog-State`, which ages."""
+        key = (answer.etag, encoding, answer.commit, answer.synced_at)
+        headers = self._headers.get(key)
+        if headers is None:
+            if len(self._headers) >= HEADERS_MAX:
+                self._headers.clear()
+            headers = [JSON, NOSNIFF, NO_CACHE, *_form(answer.etag, encoding)]
+            headers.append((b"catalog-digest", answer.digest.encode()))
+            if answer.commit:
+                headers.append((b"catalog-commit", answer.commit.encode()))
+            if answer.synced_at is not None:
+                headers.append((b"catalog-synced-at", (instant(answer.synced_at) or "").encode()))
+            self._headers[key] = headers
+        return headers
+
+    async def _immutable_answer(self, digest: str, body: bytes, wanted: Wanted) -> Answer:
+        encoding = wanted.encoding if len(body) >= ENCODABLE_BYTES_MIN else None
+        headers = [JSON, NOSNIFF, self._immutable, *_form(digest, encoding)]
+        if wanted.if_none_match is not None and matches(wanted.if_none_match, digest):
+            return Answer(304, headers)
+        return Answer(200, headers, await self._encoded(digest, body, encoding))
+
+    async def _encoded(self, etag: str, body: bytes, encoding: Encoding | None) -> bytes:
+        if encoding is None:
+            return body
+        encoded = self._catalogs.peek_encoded(etag, encoding)
+        return encoded if encoded is not None else await self._threads.run(self._catalogs.encoded, etag, body, encoding)
+
+
+def _form(etag: str, encoding: Encoding | None) -> Headers:
+    headers = [(b"etag", etag_header(etag, encoding)), VARY]
+    return [*headers, (b"content-encoding", encoding.encode())] if encoding else headers
+
+
+def _state(answer: CatalogAnswer) -> bytes:
+    freshness = b"fresh" if answer.fresh else b"stale"
+    return b"%s; age=%d%s" % (freshness, answer.age_s, b"" if answer.registered else b"; unregistered")
+
+
+def _digest(tail: bytes) -> str:
+    return unquote(tail.removeprefix(b"/").decode("latin-1"))

@@ -1,0 +1,181 @@
+"""The first function that sees a request: it answers the hot calls itself and hands the rest to the framework.
+
+A plain ASGI function costs a quarter of a routed handler per request (docs/performance.md says what was measured), and
+only here can the raw path be read, HEAD be answered for every GET, and every caller be authenticated before any route
+is looked up: a check inside the router can be missed by a path that the router spells in another way.
+"""
+
+import time
+from collections.abc import Callable
+
+from registry.api.addresses import Address, choose_repository, parse_address
+from registry.api.answers import Answer, Application, Message, Receive, Scope, Send, send_answer
+from registry.api.auth import Gate
+from registry.api.bodies import BODY_BYTES_MAX, check_size
+from registry.api.catalogs import CatalogCalls, Wanted
+from registry.api.parameters import read_parameters
+from registry.api.problems import method_not_allowed, problem_answer
+from registry.api.search import SearchCalls
+from registry.errors import TooLarge, Unknown
+
+Observe = Callable[[str, int, float], None]
+"""Told of every answer: the call, the status, the seconds it took."""
+
+REPOSITORY_KEY = "registry.repository"
+PRINCIPAL_KEY = "registry.principal"
+REPOSITORIES = b"/v1/repositories"
+OPEN_PATHS = frozenset({b"/healthz", b"/readyz", b"/schema/openapi.json"})
+OPEN_BELOW = (b"/problems/", b"/schemas/")
+SERVICE_CHECKED = frozenset({b"/v1/audit", b"/v1/tokens"})
+"""Reads that their services guard by more than reading; who may do that need not hold the reader's scope."""
+
+_READS = frozenset({"GET", "HEAD"})
+_IN_LIST = frozenset({"repository", "state", "team", "has", "cursor", "limit"})
+
+
+class Disconnected(Exception):
+    """The caller went away before its body was there."""
+
+
+class Front:
+    """The ASGI application: hot calls from `catalogs` and `search`, everything else from `inner`."""
+
+    def __init__(
+        self, inner: Application, gate: Gate, catalogs: CatalogCalls, search: SearchCalls, observe: Observe | None
+    ) -> None:
+        self._inner = inner
+        self._gate = gate
+        self._search = search
+        self._observe = observe
+        self._by_prefix = (
+            (b"/v1/catalogs", "catalog", catalogs.catalog),
+            (b"/v1/snapshots", "snapshot", catalogs.snapshot),
+            (b"/v1/documents", "document", catalogs.document),
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, or pass a lifespan or websocket on."""
+        if scope["type"] != "http":
+            await self._inner(scope, receive, send)
+            return
+        began_at = time.perf_counter()
+        call = "other"
+        sent = _Sent(send)
+        try:
+            call, answer = await self._answer(scope, receive, sent)
+        except Disconnected:
+            return
+        except Exception as error:
+            # The last place that can turn an error into an answer.
+            if sent.status:
+                raise
+            answer = problem_answer(error)
+        if answer is not None:
+            await send_answer(sent, answer, head=scope["method"] == "HEAD")
+        if self._observe is not None:
+            self._observe(call, sent.status, time.perf_counter() - began_at)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: "_Sent") -> tuple[str, Answer | None]:
+        """(call, answer), the answer None where the framework has sent it already."""
+        authorization = accept_encoding = if_none_match = None
+        for name, value in scope["headers"]:
+            if name == b"authorization":
+                authorization = value if authorization is None else authorization + b", " + value
+            elif name == b"accept-encoding":
+                accept_encoding = value if accept_encoding is None else accept_encoding + b"," + value
+            elif name == b"if-none-match":
+                if_none_match = value if if_none_match is None else if_none_match + b"," + value
+        path: bytes = scope["raw_path"]
+        principal = None if authorization is None else await self._gate.authenticate(authorization)
+        method: str = scope["method"]
+        for prefix, call, answer_call in self._by_prefix:
+            if path.startswith(prefix) and path[len(prefix) : len(prefix) + 1] in {b"", b"/"}:
+                self._gate.check_reader(principal)
+                if method not in _READS:
+                    return call, method_not_allowed("GET, HEAD")
+                wanted = Wanted(accept_encoding, if_none_match)
+                return call, await answer_call(path[len(prefix) :], scope["query_string"], wanted)
+        if path == b"/v1/search":
+            self._gate.check_reader(principal)
+            return "search", await self._search_answer(scope, receive)
+        if method in _READS and not _is_open(path) and path not in SERVICE_CHECKED:
+            # The services decide on every write.
+            self._gate.check_reader(principal)
+        await self._pass_on({**scope, PRINCIPAL_KEY: principal}, receive, send)
+        return "other", None
+
+    async def _search_answer(self, scope: Scope, receive: Receive) -> Answer:
+        if scope["method"] in _READS:
+            return await self._search.by_query(scope["query_string"])
+        if scope["method"] != "POST":
+            return method_not_allowed("GET, HEAD, POST")
+        data, content_type = await _receive_body(scope, receive)
+        return await self._search.by_body(scope["query_string"], data, content_type)
+
+    async def _pass_on(self, scope: Scope, receive: Receive, send: "_Sent") -> None:
+        path: bytes = scope["raw_path"]
+        if path.startswith(REPOSITORIES) and path[len(REPOSITORIES) : len(REPOSITORIES) + 1] in {b"", b"/"}:
+            _address_repository(scope, parse_address(path[len(REPOSITORIES) :]))
+        elif scope["path"].startswith(REPOSITORIES.decode()):
+            # Another spelling of the same path, which the router would take without an address having been read.
+            raise Unknown("route", "write /v1/repositories without escapes.")
+        if scope["method"] == "HEAD":
+            scope["method"] = "GET"
+            send.without_body = True
+        await self._inner(scope, receive, send)
+
+
+def _is_open(path: bytes) -> bool:
+    """Whether a path is read before a caller could have a token: probes, schemas, the pages about problems."""
+    return path in OPEN_PATHS or path.startswith(OPEN_BELOW)
+
+
+class _Sent:
+    """Passes messages on, remembers the status, and can leave bodies out (for HEAD)."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.status = 0
+        self.without_body = False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+        elif self.without_body and message["type"] == "http.response.body":
+            message = {**message, "body": b""}
+        await self._send(message)
+
+
+def _address_repository(scope: Scope, address: Address) -> None:
+    """Put the repository into the scope, and a path that a router can match into its place."""
+    parameter = None
+    if b"repository=" in scope["query_string"]:
+        known = {*_IN_LIST} if address == Address(None, None) else {"repository"}
+        parameter = read_parameters(scope["query_string"], known).text("repository")
+    repository = choose_repository(address, parameter)
+    if repository is None and address.sub_resource is None:
+        scope["path"] = REPOSITORIES.decode()
+        return
+    scope[REPOSITORY_KEY] = repository
+    below = "" if address.sub_resource is None else f"/{address.sub_resource}"
+    scope["path"] = f"{REPOSITORIES.decode()}/-{below}"
+
+
+async def _receive_body(scope: Scope, receive: Receive) -> tuple[bytes, str]:
+    """(body, content type); raises TooLarge as soon as more than BODY_BYTES_MAX bytes are announced or there."""
+    headers = dict(scope["headers"])
+    announced = headers.get(b"content-length", b"0")
+    check_size(int(announced) if announced.isdigit() else None)
+    chunks: list[bytes] = []
+    size_bytes = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Disconnected
+        chunk = message.get("body", b"")
+        size_bytes += len(chunk)
+        if size_bytes > BODY_BYTES_MAX:
+            raise TooLarge(f"the body is over {BODY_BYTES_MAX} bytes, the most that is read: send less.")
+        chunks.append(chunk)
+        if not message.get("more_body", False):
+            return b"".join(chunks), headers.get(b"content-type", b"").decode("latin-1")

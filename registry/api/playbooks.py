@@ -1,0 +1,35 @@
+"""`/v1/playbooks`: one playbook with its contract, and why it is the one that serves (http-api.md)."""
+
+from litestar import Response, get
+
+from registry.api.addresses import check_spelling
+from registry.api.door import HttpRequest, door_of, parameters_of, respond_json
+from registry.api.parameters import Parameters
+
+
+@get("/v1/playbooks/{name:str}")
+async def get_playbook(request: HttpRequest, name: str) -> Response[bytes]:
+    """The effective entry, or exactly the copy that was asked for."""
+    door = door_of(request)
+    parameters = parameters_of(request, "repository", "version", "digest")
+    entry = await door.call(
+        door.services.catalogs.playbook,
+        name,
+        _repository(parameters),
+        version=parameters.text("version"),
+        digest=parameters.text("digest"),
+    )
+    return respond_json(entry)
+
+
+@get("/v1/playbooks/{name:str}/explain")
+async def explain_playbook(request: HttpRequest, name: str) -> Response[bytes]:
+    """Every copy of that name, which one serves, and the decision in words."""
+    door = door_of(request)
+    parameters = parameters_of(request, "repository")
+    return respond_json(await door.call(door.services.catalogs.explain, name, _repository(parameters)))
+
+
+def _repository(parameters: Parameters) -> str | None:
+    repository = parameters.text("repository")
+    return None if repository is None else check_spelling(repository)

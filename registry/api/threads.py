@@ -1,0 +1,35 @@
+"""Where the synchronous services run: threads of a bounded pool, so that the event loop is never held up."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import ParamSpec, TypeVar
+
+from registry.errors import Unavailable
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Threads:
+    """At most `threads` calls at work and `queue_max` waiting for a thread; one more is told to come back later."""
+
+    def __init__(self, name: str, threads: int, queue_max: int) -> None:
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
+        self._calls_max = threads + queue_max
+        self._calls = 0
+
+    async def run(self, call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """What `call` returns or raises, from a thread. Raises Unavailable when the queue is full."""
+        if self._calls >= self._calls_max:
+            raise Unavailable("the registry has as many requests at work as it can take: ask again in a moment.")
+        self._calls += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, partial(call, *args, **kwargs))
+        finally:
+            self._calls -= 1
+
+    def close(self) -> None:
+        """Let the calls at work end and drop those still waiting."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
