@@ -19,8 +19,10 @@ from granian.constants import Interfaces, Loops
 from registry import wiring
 from registry.api.app import create_app
 from registry.settings import Settings
+from registry.telemetry import Telemetry
 
 WORKER_STOP_S = 6.0
+FOLLOWER_STOP_S = 2.0
 RESTART_MIN_S, RESTART_MAX_S = 0.5, 30.0
 BACKLOG = 4_096
 BACKPRESSURE = 65_536
@@ -114,7 +116,13 @@ def serving_app(settings: Settings) -> App:
     wiring.configure_logs(settings)
     store = wiring.prepare(settings)
     services = wiring.open_services(settings, store)
-    app: App = create_app(services, anonymous_read=settings.reads_openly)
+    telemetry = Telemetry(services, wiring.now)
+    app: App = create_app(
+        services,
+        anonymous_read=settings.reads_openly,
+        metrics=telemetry.text,
+        observe=telemetry.observe,
+    )
     stop = threading.Event()
     follower = threading.Thread(target=wiring.follow, args=(services, settings, stop), name="follow", daemon=True)
 
@@ -122,17 +130,13 @@ def serving_app(settings: Settings) -> App:
         if scope["type"] != "lifespan":
             await app(scope, receive, send)
             return
-        while True:
-            message = await receive()
-            if message["type"] == "lifespan.startup":
-                follower.start()
-                await send({"type": "lifespan.startup.complete"})
-            elif message["type"] == "lifespan.shutdown":
-                stop.set()
-                await asyncio.to_thread(follower.join, 2.0)
-                services.close()
-                await send({"type": "lifespan.shutdown.complete"})
-                return
+        follower.start()
+        try:
+            await app(scope, receive, send)
+        finally:
+            stop.set()
+            await asyncio.to_thread(follower.join, FOLLOWER_STOP_S)
+            services.close()
 
     return application
 
