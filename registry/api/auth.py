@@ -8,6 +8,10 @@ from registry.service.tokens import Tokens, require_reader
 AUTHORIZATION_BYTES_MAX = 4_096
 
 
+class TokenRefused(Unauthenticated):
+    """A token was sent and is not valid; the challenge then says so (RFC 6750, 3.1)."""
+
+
 class Gate:
     """Admits callers: authenticates each request, and keeps readers out where reading is not open."""
 
@@ -29,11 +33,11 @@ class Gate:
         if authorization is None:
             return None
         if len(authorization) > AUTHORIZATION_BYTES_MAX:
-            raise Unauthenticated("the Authorization header is too long to be a token of this registry.", sent=True)
+            raise TokenRefused("the Authorization header is too long to be that of a token of this registry.")
         try:
             return await self._threads.run(self._tokens.authenticate, authorization.decode("latin-1"))
         except Unauthenticated as error:
-            raise Unauthenticated(error.detail, **{**error.extra, "sent": True}) from None
+            raise TokenRefused(error.detail, **error.extra) from None
 
     def check_reader(self, principal: Principal | None) -> None:
         """Nothing, if the caller may read. Raises Unauthenticated or Forbidden."""

@@ -102,8 +102,3 @@ def respond_outcome(outcome: Outcome, wait_s: float | None, statuses: Collection
     if wait_s is not None:
         answer.headers.append((b"preference-applied", f"wait={wait_s:g}".encode()))
     return respond(answer)
-
-
-def no_content() -> Response[bytes]:
-    """A 204."""
-    return respond(Answer(204))

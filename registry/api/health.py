@@ -6,7 +6,7 @@ from registry.api.answers import NO_STORE, NOSNIFF, Answer
 from registry.api.door import HttpRequest, door_of, respond, respond_json
 from registry.errors import Unavailable
 
-METRICS_TYPE = (b"content-type", b"text/plain; version=0.0.4; charset=utf-8")
+METRICS_TYPE = (b"content-type", b"text/plain; version=0.0.4")  # the framework adds the charset to text
 
 
 @get("/healthz")

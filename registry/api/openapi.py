@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from registry.api.calls import CALLS, EVERY_CALL, Call, Parameter
-from registry.api.problems import KINDS
+from registry.api.kinds import KINDS
 
 _IN_PATH = re.compile(r"\{(\w+)\}")
 _PATH_MEANINGS = {

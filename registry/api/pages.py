@@ -6,11 +6,12 @@ from litestar import Response, get
 
 from registry.api.answers import NOSNIFF, Answer
 from registry.api.door import HttpRequest, parameters_of, respond
-from registry.api.problems import KINDS, Kind
+from registry.api.kinds import KINDS, Kind
 from registry.errors import Unknown
 
+# The framework adds the charset to what is text.
 _HEADERS = [
-    (b"content-type", b"text/html; charset=utf-8"),
+    (b"content-type", b"text/html"),
     NOSNIFF,
     (b"cache-control", b"public, max-age=3600"),
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),

@@ -8,7 +8,6 @@ from registry.api.door import (
     HttpRequest,
     body_of,
     door_of,
-    no_content,
     parameters_of,
     principal_of,
     respond_json,
@@ -56,11 +55,10 @@ async def grant_waiver(request: HttpRequest, name: str) -> Response[bytes]:
 
 
 @delete("/v1/policy/waivers/{name:str}", status_code=204)
-async def end_waiver(request: HttpRequest, name: str) -> Response[bytes]:
+async def end_waiver(request: HttpRequest, name: str) -> None:
     """End a waiver that was granted here."""
     door = door_of(request)
     await door.call(door.services.policy.unwaive, principal_of(request), name, _repository(request))
-    return no_content()
 
 
 @put("/v1/policy/withdrawn/{name:str}")
@@ -74,11 +72,10 @@ async def withdraw_copy(request: HttpRequest, name: str) -> Response[bytes]:
 
 
 @delete("/v1/policy/withdrawn/{name:str}", status_code=204)
-async def end_withdrawal(request: HttpRequest, name: str) -> Response[bytes]:
+async def end_withdrawal(request: HttpRequest, name: str) -> None:
     """Take a withdrawal back."""
     door = door_of(request)
     await door.call(door.services.policy.unwithdraw, principal_of(request), name, _digest(request))
-    return no_content()
 
 
 @post("/v1/policy/accept")

@@ -1,179 +1,23 @@
-"""Errors on the wire: RFC 9457 problems, from one table (http-api.md, Errors).
-
-The table is the only place that knows a status code of an error. `/problems/<code>` and docs/errors.md say the same.
-"""
+"""Errors on the wire: RFC 9457 problems (http-api.md, Errors), by the table in kinds.py."""
 
 import re
+import traceback
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
 
 import structlog
 from litestar.exceptions import HTTPException
 from litestar.serialization import encode_json
 
 from registry.api.answers import NO_STORE, NOSNIFF, Answer
-from registry.errors import Refusal, RegistryError, SourceFault, Unavailable
+from registry.api.auth import TokenRefused
+from registry.api.kinds import KINDS, METHOD_NOT_ALLOWED
+from registry.errors import Refusal, SourceFault, Unavailable
 
-METHOD_NOT_ALLOWED = "method-not-allowed"
 _JSON = (b"content-type", b"application/problem+json")
 _RESERVED = frozenset({"type", "title", "status", "detail"})
 _DETAIL_LENGTH_MAX = 2_000
 
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """One sort of problem: its code and status, what it means, and what to do about it."""
-
-    code: str
-    status: int
-    title: str
-    meaning: str
-    remedy: str
-
-
-_KINDS = (
-    Kind(
-        "name-invalid",
-        400,
-        "Not a playbook name",
-        "The name does not fold to lower-case letters, digits and single hyphens, 64 characters at most.",
-        "Use the name that a search or a catalog shows.",
-    ),
-    Kind(
-        "query-invalid",
-        400,
-        "Search out of bounds",
-        "The limit or the tags of a search are out of bounds. Any text within the bounds is a valid query.",
-        "Give a limit from 1 to 50 and 20 tags at most.",
-    ),
-    Kind(
-        "repository-invalid",
-        400,
-        "Not a repository",
-        "The text does not name a repository: a segment is empty, '.' or '..', there are control characters, or the "
-        "host is missing. It is also the answer where a URL is that of another repository than the id says.",
-        "Write host/path, for example github.com/acme/payments, or send the remote's URL as ?repository=.",
-    ),
-    Kind(
-        "request-invalid",
-        400,
-        "Request not understood",
-        "A parameter or the body is not what the call takes; the detail names each fault and the nearest known name.",
-        "Correct the member that is named. Bodies are JSON, sent as application/json.",
-    ),
-    Kind(
-        "unauthenticated",
-        401,
-        "A valid token is needed",
-        "There is no token where one is needed, or the token is unknown, revoked or expired. A token that is not valid "
-        "is refused even where reading is open.",
-        "Send a valid token as `Authorization: Bearer <token>`, or none where reading is open.",
-    ),
-    Kind(
-        "forbidden",
-        403,
-        "Not allowed",
-        "The token is valid and does not allow this: it lacks a scope, or the repository belongs to another team.",
-        "Use a token that has the scope that is named, of the team that owns the repository.",
-    ),
-    Kind(
-        "address-refused",
-        403,
-        "Address refused",
-        "The URL's scheme, host or address may not be read by this registry.",
-        "Use an https or ssh remote on an allowed host, or have the operator allow it.",
-    ),
-    Kind(
-        "playbook-unknown",
-        404,
-        "No such playbook",
-        "No playbook of that name, or no such copy, mark, waiver or withdrawal of it, is there for this repository.",
-        "Search for what it does; `explain` shows every copy of a name.",
-    ),
-    Kind(
-        "repository-unknown",
-        404,
-        "No such repository",
-        "The repository is not registered, and the call is about registered ones.",
-        "Register it with PUT /v1/repositories/{repository}, or look for its id in GET /v1/repositories.",
-    ),
-    Kind(
-        "snapshot-unknown",
-        404,
-        "No such snapshot or document",
-        "No snapshot or document with that digest was ever handed out.",
-        "Take the digest from a catalog's Catalog-Digest header or from an entry.",
-    ),
-    Kind(
-        "token-unknown",
-        404,
-        "No such token",
-        "There is no valid token with that id; it may have been revoked already.",
-        "Look for the id in GET /v1/tokens.",
-    ),
-    Kind(
-        "route-unknown",
-        404,
-        "No such address",
-        "No call of this registry has that path.",
-        "Look it up in /schema/openapi.json.",
-    ),
-    Kind(
-        METHOD_NOT_ALLOWED,
-        405,
-        "Method not allowed",
-        "The path exists and does not take this method; the Allow header lists those it takes.",
-        "Use one of the methods in the Allow header.",
-    ),
-    Kind(
-        "conflict",
-        409,
-        "Contradicts what is in force",
-        "The request contradicts what is in force, for example a commit that is no longer the newest, an alias that "
-        "another repository has, or the central repository being registered.",
-        "Read the current state again and decide anew.",
-    ),
-    Kind(
-        "playbook-unavailable",
-        409,
-        "Nobody serves this playbook",
-        "The name is known, and no copy of it may serve; `outcome` is the rule that says so.",
-        "Ask `explain` for the copies and the reason; the owners of the broken or withdrawn copy can mend it.",
-    ),
-    Kind(
-        "snapshot-gone",
-        410,
-        "Snapshot collected",
-        "The snapshot was handed out once and has been collected since.",
-        "Fetch the catalog in force.",
-    ),
-    Kind("too-large", 413, "Too large", "The body is over 1 MiB, or a search text over 32 KiB.", "Send less."),
-    Kind(
-        "internal",
-        500,
-        "Internal error",
-        "The registry failed in a way that it did not foresee. Nothing was half done: each write is one transaction.",
-        "Try again; if it persists, give the operator the `incident`, which is in the log.",
-    ),
-    Kind(
-        "source-unreachable",
-        502,
-        "The git remote did not answer as it should",
-        "A git remote could not be read.",
-        "Look at the repository's sync status; the registry tries again by itself.",
-    ),
-    Kind(
-        "unavailable",
-        503,
-        "Not available yet",
-        "The registry cannot answer this now, for example because a repository has not been read for the first time.",
-        "Ask again after the seconds in the Retry-After header.",
-    ),
-)
-KINDS: Mapping[str, Kind] = MappingProxyType({kind.code: kind for kind in _KINDS})
-"""code -> kind, in the order of their statuses."""
 
 _OF_STATUS = {404: "route-unknown", 405: METHOD_NOT_ALLOWED, 413: "too-large", 401: "unauthenticated", 403: "forbidden"}
 _USERINFO = re.compile(r"""(?<=://)[^/\s'"]*@""")
@@ -195,17 +39,7 @@ def problem_answer(error: Exception) -> Answer:
         return make_problem(error.code, error.detail, {}, [(b"retry-after", b"%d" % max(1, error.retry_after_s))])
     if isinstance(error, SourceFault):
         return make_problem(error.code, error.detail, {"state": error.state})
-    incident = uuid.uuid4().hex
-    structlog.get_logger("registry.api").error(
-        "request failed",
-        incident=incident,
-        error=type(error).__name__,
-        known=isinstance(error, RegistryError),
-        exc_info=error,
-    )
-    return make_problem(
-        "internal", f"the registry failed; the operator finds it as {incident}.", {"incident": incident}
-    )
+    return _unforeseen(error)
 
 
 def make_problem(
@@ -237,18 +71,33 @@ def redact(text: str) -> str:
     return _CUT_USERINFO.sub("***", _BARE_USERINFO.sub("***@", _USERINFO.sub("***@", text)))
 
 
+def _unforeseen(error: Exception) -> Answer:
+    incident = uuid.uuid4().hex
+    # Formatted here without local variables: among them are the caller's headers, its token too.
+    structlog.get_logger("registry.api").error(
+        "request failed",
+        incident=incident,
+        error=type(error).__name__,
+        message=redact(str(error))[:_DETAIL_LENGTH_MAX],
+        trace="".join(traceback.format_tb(error.__traceback__)),
+    )
+    detail = f"the registry failed; the operator finds it in the log as {incident}."
+    return make_problem("internal", detail, {"incident": incident})
+
+
 def _challenge(error: Refusal) -> tuple[bytes, bytes]:
     # RFC 6750, 3.1: `error` only where a token was sent.
-    reason = b', error="invalid_token"' if error.extra.get("sent") else b""
+    reason = b', error="invalid_token"' if isinstance(error, TokenRefused) else b""
     return b"www-authenticate", b'Bearer realm="registry"' + reason
 
 
 def _framework_answer(error: HTTPException) -> Answer:
     """What litestar raises by itself: unknown routes and methods, bodies over the limit, malformed requests."""
     if error.status_code == 405:
-        return method_not_allowed((error.headers or {}).get("allow", ""))
+        allowed = (error.headers or {}).get("allow", "")
+        return method_not_allowed(allowed.replace("GET", "GET, HEAD"))  # the front answers HEAD for every GET
     if error.status_code >= 500:
-        return problem_answer(RuntimeError(f"{type(error).__name__}: {error.status_code}"))
+        return _unforeseen(error)
     code = _OF_STATUS.get(error.status_code, "request-invalid")
     detail = {
         "route-unknown": "there is nothing at this path: /schema/openapi.json lists what there is.",

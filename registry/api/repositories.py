@@ -10,7 +10,6 @@ from registry.api.door import (
     HttpRequest,
     body_of,
     door_of,
-    no_content,
     parameters_of,
     principal_of,
     repository_of,
@@ -71,12 +70,11 @@ async def register_repository(request: HttpRequest) -> Response[bytes]:
 
 
 @delete("/v1/repositories/{repository:str}", status_code=204)
-async def deregister_repository(request: HttpRequest) -> Response[bytes]:
+async def deregister_repository(request: HttpRequest) -> None:
     """Deregister; what was published stays readable by digest."""
     door = door_of(request)
     parameters_of(request, "repository")
     await door.call(door.services.repositories.deregister, principal_of(request), repository_of(request))
-    return no_content()
 
 
 @post("/v1/repositories/{repository:str}/sync")

@@ -4,7 +4,7 @@ from litestar import Response, delete, get, post
 
 from registry.api.answers import NO_STORE
 from registry.api.bodies import TokenBody
-from registry.api.door import HttpRequest, body_of, door_of, no_content, parameters_of, principal_of, respond_json
+from registry.api.door import HttpRequest, body_of, door_of, parameters_of, principal_of, respond_json
 from registry.errors import RequestInvalid
 
 
@@ -36,9 +36,8 @@ async def list_tokens(request: HttpRequest) -> Response[bytes]:
 
 
 @delete("/v1/tokens/{token_id:str}", status_code=204)
-async def revoke_token(request: HttpRequest, token_id: str) -> Response[bytes]:
+async def revoke_token(request: HttpRequest, token_id: str) -> None:
     """End a token at once."""
     door = door_of(request)
     parameters_of(request)
     await door.call(door.services.tokens.revoke, principal_of(request), token_id)
-    return no_content()
