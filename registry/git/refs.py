@@ -37,6 +37,7 @@ BY_CHILD_FOR_S = 3600.0
 REMEMBERED_MAX = 20_000
 REF_LENGTH_MAX = 250
 
+_BRANCHES = "refs/heads/"
 _Headers = dict[bytes | str, bytes | str]
 _BAD_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|^[-/.]|/\.|[/.]$|\.lock(/|$)")
 _HEADERS: _Headers = {
@@ -94,26 +95,30 @@ class RefPoller:
         is not a clear answer: an error never passes for an empty repository.
         """
         wanted = _candidates(ref)
-        refs = {found.name: found for found in self._list(remote, wanted, deadline_s, headers)}
+        until = time.monotonic() + deadline_s
+        refs = {found.name: found for found in self._list(remote, wanted, until, headers)}
         for name in wanted:
             if found := refs.get(name):
                 return _head(found)
-        if any(name.startswith("refs/heads/") for name in refs) or self._list(
-            remote, ("refs/heads/",), deadline_s, headers
-        ):
+        if any(name.startswith(_BRANCHES) for name in refs) or self._list(remote, (_BRANCHES,), until, headers):
             shown = ref if ref is not None else "the branch that HEAD names"
             raise BranchMissing(f"{shown!s:.100} is not at the remote: track a branch that exists, or push it.")
         raise EmptyRepository("the repository has no branch: push a first commit.")
 
     def _list(
-        self, remote: Remote, prefixes: Sequence[str], deadline_s: float, headers: Mapping[str, str] | None
+        self, remote: Remote, prefixes: Sequence[str], until: float, headers: Mapping[str, str] | None
     ) -> tuple[Ref, ...]:
-        if remote.scheme in {"http", "https"} and self._by_child_until.get(remote.url, 0.0) < time.monotonic():
+        by_http = remote.scheme in {"http", "https"}
+        if by_http and self._by_child_until.get(remote.url, 0.0) < time.monotonic():
             try:
-                return self._ask(remote, prefixes, deadline_s, headers or {})
+                return self._ask(remote, prefixes, until, headers or {})
             except PktLineInvalid:
                 self._remember(remote.url)
-        return self._ask_child(remote, prefixes, deadline_s)
+        refs = self._ask_child(remote, prefixes, _left(until))
+        if not refs and by_http and prefixes == (_BRANCHES,):
+            # git takes any page that is no smart answer for a dumb server's list, and an empty page for no refs.
+            raise Unreachable("the host lists no branch, but not in a way that proves that there is none.")
+        return refs
 
     def _remember(self, url: str) -> None:
         if len(self._by_child_until) >= REMEMBERED_MAX:
@@ -121,21 +126,20 @@ class RefPoller:
         self._by_child_until[url] = time.monotonic() + BY_CHILD_FOR_S
 
     def _ask(
-        self, remote: Remote, prefixes: Sequence[str], deadline_s: float, headers: Mapping[str, str]
+        self, remote: Remote, prefixes: Sequence[str], until: float, headers: Mapping[str, str]
     ) -> tuple[Ref, ...]:
         url = remote.url.rstrip("/") + "/git-upload-pack"
         content = ls_refs_request(prefixes)
         sent: _Headers = {**_HEADERS}
         sent.update(headers)
-        until = time.monotonic() + deadline_s
         try:
             try:
-                return self._ask_once(url, content, sent, deadline_s)
+                return self._ask_once(url, content, sent, _left(until))
             except (httpcore.RemoteProtocolError, httpcore.ReadError, httpcore.WriteError):
                 # Most often a kept connection that the server had just closed; asking twice changes nothing there.
-                return self._ask_once(url, content, sent, max(0.1, until - time.monotonic()))
+                return self._ask_once(url, content, sent, _left(until))
         except httpcore.TimeoutException:
-            raise Unreachable(f"the remote did not answer within {deadline_s:g} s.") from None
+            raise Unreachable("the remote did not answer in time.") from None
         except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.UnsupportedProtocol) as error:
             why = redact(str(error))[:200] or type(error).__name__
             raise Unreachable(f"the remote could not be asked: {why}.") from None
@@ -168,9 +172,13 @@ def full_names(ref: str | None) -> tuple[str, ...]:
     """The full names that `ref` may stand for, best first; empty for what cannot be the name of a ref."""
     if ref is None or ref == "HEAD":
         return ("HEAD",)
-    if len(ref) > REF_LENGTH_MAX or _BAD_REF.search(ref):
+    if not 0 < len(ref) <= REF_LENGTH_MAX or _BAD_REF.search(ref):
         return ()
     return (ref,) if ref.startswith("refs/") else (f"refs/heads/{ref}", f"refs/tags/{ref}")
+
+
+def _left(until: float) -> float:
+    return max(0.1, until - time.monotonic())
 
 
 def _candidates(ref: str | None) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from registry.names import fold_tag, name_key, repository_id, require_name_key
         "deploy.rollback",
         "  deploy-rollback\n",
         "deploy _. rollback",
-        "ｄｅｐｌｏｙ-rollback",
+        "\uff44\uff45\uff50\uff4c\uff4f\uff59-rollback",
         "deploy\u00a0rollback",
         "deploy\u3000rollback",
         "DEPLOY__ROLLBACK",
