@@ -20,14 +20,23 @@ STATES = (CopyState.GOOD, CopyState.HELD, CopyState.BROKEN, CopyState.AMBIGUOUS)
 def sides(draw, kind):
     names = draw(st.sets(st.sampled_from(NAMES)))
     return [
-        a_copy(name, kind, draw(st.sampled_from(STATES)), says_required=draw(st.booleans()), tags=draw(st.sampled_from([(), ("t",)])))
+        a_copy(
+            name,
+            kind,
+            draw(st.sampled_from(STATES)),
+            says_required=draw(st.booleans()),
+            tags=draw(st.sampled_from([(), ("t",)])),
+        )
         for name in sorted(names)
     ]
 
 
 @st.composite
 def rulesets(draw, central, local):
-    marks = [Mark(draw(st.sampled_from(["api", "policy-file"])), name, None, "why") for name in draw(st.sets(st.sampled_from(NAMES)))]
+    marks = [
+        Mark(draw(st.sampled_from(["api", "policy-file"])), name, None, "why")
+        for name in draw(st.sets(st.sampled_from(NAMES)))
+    ]
     marks += draw(st.sampled_from([[], [Mark("policy-file", None, "t", "tagged")]]))
     waivers = [
         Waiver(name, PAYMENTS, ON + timedelta(days=draw(st.integers(-2, 2))), "why", "who", "api")

@@ -110,7 +110,10 @@ def test_the_full_view_carries_each_entrys_document_as_its_contract():
 
 def test_a_revision_reads_back_as_it_was_written():
     revision = a_revision(
-        a_copy("a", tags=("x",)), a_copy("b", state=CopyState.HELD), a_copy("c", state=CopyState.AMBIGUOUS), policy=REQUIRED
+        a_copy("a", tags=("x",)),
+        a_copy("b", state=CopyState.HELD),
+        a_copy("c", state=CopyState.AMBIGUOUS),
+        policy=REQUIRED,
     )
     assert read_revision(revision.to_bytes()) == revision
 
