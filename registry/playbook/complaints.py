@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
+from typing import Final
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from registry.names import NAME_LENGTH_MAX, name_key
-from registry.playbook.document import EXTENSION_PREFIX
+from registry.playbook.document import DATE_PATTERN, EXTENSION_PREFIX, NAME_SHAPE
 from registry.playbook.spelling import quoted, suggestion
 from registry.playbook.text import Path
 
@@ -17,8 +19,9 @@ _KINDS = {
     "dict_type": "a mapping",
     "model_type": "a mapping",
     "bool_type": "true or false",
-    "date_type": "a date such as 2027-01-31",
 }
+
+_NOTHING: Final = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +34,14 @@ class Complaint:
     on_key: bool = False
 
 
-def complaints(model: type[BaseModel], data: object, known: Callable[[Path], tuple[str, ...]]) -> list[Complaint]:
-    """What `model` refuses in plain `data`, in its order; `known` gives the keys that a mapping may have."""
+def complaints(
+    model: type[BaseModel], data: object, known: Callable[[Path], tuple[str, ...]], *, at_most: int
+) -> list[Complaint]:
+    """The first `at_most` things that `model` refuses in plain `data`; `known` gives the keys of a mapping."""
     try:
         model.model_validate(data)
     except ValidationError as error:
-        return list(_said(error, data, known))
+        return list(islice(_said(error, data, known), at_most))
     return []
 
 
@@ -64,11 +69,15 @@ def _about_value(each: ErrorDetails, at: Path, value: object) -> Complaint:
         return Complaint("field-type", at, f"{_where(at)} must be {_KINDS[kind]}, not {_kind_of(value)}.")
     if kind == "literal_error":
         return Complaint("field-type", at, f"{_where(at)} must be {context.get('expected')}.")
-    if (kind == "string_pattern_mismatch" and context.get("pattern") != r"\S") or kind == "string_too_long":
+    if kind == "string_too_long" or context.get("pattern") == NAME_SHAPE:
         return _about_name(at, str(value))
-    if kind in {"string_pattern_mismatch", "too_short", "string_too_short"}:
-        return Complaint("field-type", at, f"{_where(at)} is empty: fill it in or leave it out.")
-    return Complaint("field-type", at, f"{_where(at)} is not right: {each['msg']}.")
+    if context.get("pattern") == DATE_PATTERN:
+        said = "must be a date such as 2027-01-31."
+    elif kind in {"string_pattern_mismatch", "too_short", "string_too_short"}:
+        said = "is empty: fill it in or leave it out."
+    else:
+        said = f"is not right: {each['msg']}."
+    return Complaint("field-type", at, f"{_where(at)} {said}")
 
 
 def _about_name(at: Path, value: str) -> Complaint:
@@ -87,20 +96,25 @@ def _existing(each: ErrorDetails, data: object) -> Path:
     here = data
     for part in each["loc"]:
         path = (*path, part)
-        if (isinstance(here, Mapping) and part in here) or (isinstance(here, list) and isinstance(part, int) and part < len(here)):
-            here = here[part]
-        else:
+        here = _member(here, part)
+        if here is _NOTHING:
             break
     return path
 
 
 def _value_at(data: object, at: Path) -> object:
     for part in at:
-        if (isinstance(data, Mapping) and part in data) or (isinstance(data, list) and isinstance(part, int)):
-            data = data[part]
-        else:
-            return ""
+        data = _member(data, part)
     return data
+
+
+def _member(data: object, part: str | int) -> object:
+    if isinstance(data, Mapping):
+        return data.get(part, _NOTHING)
+    if isinstance(part, int) and isinstance(data, list) and part < len(data):
+        member: object = data[part]
+        return member
+    return _NOTHING
 
 
 def _where(at: Path) -> str:

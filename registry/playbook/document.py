@@ -13,7 +13,8 @@ from pydantic.config import JsonDict
 
 from registry.names import NAME_LENGTH_MAX, NAME_PATTERN
 
-FORMAT_VERSION: Final = 1
+NAME_SHAPE: Final = f"^{NAME_PATTERN}$"
+DATE_PATTERN: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 EXTENSION_PREFIX: Final = "x-"
 # Whole subtrees that are the author's own JSON, in which a number is a number.
 FREE_KEYS: Final = frozenset({"inputs", "with", "match", "input_schema", "output_schema"})
@@ -23,7 +24,7 @@ FREE_KEYS: Final = frozenset({"inputs", "with", "match", "input_schema", "output
 ABSENT: Any = None
 
 Text = Annotated[str, Field(pattern=r"\S")]
-Name = Annotated[str, Field(pattern=f"^{NAME_PATTERN}$", max_length=NAME_LENGTH_MAX)]
+Name = Annotated[str, Field(pattern=NAME_SHAPE, max_length=NAME_LENGTH_MAX)]
 Version = Annotated[
     Text,
     WithJsonSchema(
@@ -47,14 +48,15 @@ InputSchema = Annotated[
 ]
 
 
-def _allow_extensions(schema: JsonDict) -> None:
+def allow_extensions(schema: JsonDict) -> None:
+    """Lets keys that begin with `x-` into an object's JSON Schema."""
     schema["patternProperties"] = {f"^{EXTENSION_PREFIX}": True}
 
 
 class Shape(BaseModel):
     """A mapping with known keys and no others, except extensions."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", json_schema_extra=_allow_extensions)
+    model_config = ConfigDict(strict=True, extra="forbid", json_schema_extra=allow_extensions)
 
 
 class Check(Shape):

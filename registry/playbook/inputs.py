@@ -18,13 +18,28 @@ from registry.playbook.text import Path
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 SCHEMA_KEYS = frozenset(
-    ["additionalProperties", "contains", "contentSchema", "else", "if", "items", "not", "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties"]
+    [
+        "additionalProperties",
+        "contains",
+        "contentSchema",
+        "else",
+        "if",
+        "items",
+        "not",
+        "propertyNames",
+        "then",
+        "unevaluatedItems",
+        "unevaluatedProperties",
+    ]
 )
 SCHEMA_LIST_KEYS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
 SCHEMA_MAP_KEYS = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
 
 _REFERENCES = ("$ref", "$dynamicRef")
-_HOPS_MAX = 16
+_SCALARS = frozenset({"string", "number", "integer", "boolean", "null"})
+# Schemas that apply to the same value: how many are followed for names, and how many may apply in all.
+_PARTS_MAX = 16
+_APPLIED_MAX = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +58,10 @@ def schema_fault(schema: Mapping[str, Json], *, limits: Limits = DEFAULT_LIMITS)
         jsonschema_rs.meta.validate({**schema, "$schema": DIALECT})
     except jsonschema_rs.ValidationError as error:
         return SchemaFault(tuple(error.instance_path), f"no valid JSON Schema 2020-12: {_cut(error.message)}.")
-    for path, each in subschemas(schema):
-        if fault := _fault_of(path, each, limits):
-            return fault
+    faults = (_fault_of(path, each) for path, each in subschemas(schema))
+    fault = next((each for each in faults if each), None) or _pattern_fault(schema, limits) or _weight_fault(schema)
+    if fault is not None:
+        return fault
     try:
         jsonschema_rs.validator_for(
             dict(schema),
@@ -74,40 +90,63 @@ def subschemas(schema: Mapping[str, Json], path: Path = ()) -> Iterator[tuple[Pa
                     yield from subschemas(each, (*path, key, name))
 
 
-def declares(schema: Mapping[str, Json], segments: tuple[str, ...]) -> bool:
-    """Whether an input schema declares the value that a template's path leads to.
+class DeclaredInputs:
+    """The names that an input schema declares, level by level; answers are remembered."""
 
-    A level that lists no properties (a free object, an array, a schema that only says `$ref` to itself) is taken as
-    declaring what is asked of it, but never the first one: inputs are named.
-    """
-    levels = [schema]
-    for depth, segment in enumerate(segments):
-        expanded = [part for level in levels for part in _parts(schema, level)]
-        listed = [cast("Mapping[str, Json]", part["properties"]) for part in expanded if "properties" in part]
-        found = [properties[segment] for properties in listed if segment in properties]
-        if not found:
-            return depth > 0 and not listed and not _is_scalar(expanded)
-        levels = [each for each in found if isinstance(each, Mapping)]
-    return True
+    def __init__(self, schema: Mapping[str, Json]) -> None:
+        self._schema = schema
+        self._levels: dict[tuple[str, ...], _Level | None] = {(): _Level(_parts(schema, schema))}
+
+    def names(self) -> tuple[str, ...]:
+        """The names of the inputs, sorted."""
+        top = self._levels[()]
+        return tuple(sorted(top.members)) if top else ()
+
+    def declare(self, segments: tuple[str, ...]) -> bool:
+        """Whether the value is declared that a template's path leads to.
+
+        A level below the first that lists no properties (a free object, an array) declares whatever is asked of it,
+        a text or a number nothing. Inputs themselves have to be named.
+        """
+        for depth, segment in enumerate(segments):
+            level = self._level(segments[:depth])
+            if level is None or segment not in level.members:
+                return depth > 0 and (level is None or level.is_open)
+        return True
+
+    def _level(self, prefix: tuple[str, ...]) -> "_Level | None":
+        """The level at a prefix that is declared; None where its schema says nothing (`true`)."""
+        if prefix not in self._levels:
+            above = self._level(prefix[:-1])
+            found = above.members.get(prefix[-1], []) if above else []
+            parts = [part for each in found if isinstance(each, Mapping) for part in _parts(self._schema, each)]
+            self._levels[prefix] = _Level(parts) if parts else None
+        return self._levels[prefix]
 
 
-def declared_names(schema: Mapping[str, Json]) -> tuple[str, ...]:
-    """The names of the inputs, sorted."""
-    names: set[str] = set()
-    for part in _parts(schema, schema):
-        names.update(cast("Mapping[str, Json]", part.get("properties", {})))
-    return tuple(sorted(names))
+class _Level:
+    """What stands at one place of an input: its members with their schemas, and whether others may be there."""
+
+    __slots__ = ("is_open", "members")
+
+    def __init__(self, parts: list[Mapping[str, Json]]) -> None:
+        self.members: dict[str, list[Json]] = {}
+        for part in parts:
+            for name, schema in cast("Mapping[str, Json]", part.get("properties", {})).items():
+                self.members.setdefault(name, []).append(schema)
+        self.is_open = not self.members and not any(str(part.get("type")) in _SCALARS for part in parts)
 
 
 def _parts(root: Mapping[str, Json], level: Mapping[str, Json]) -> list[Mapping[str, Json]]:
     """The level itself and what it is composed of, through allOf and the like and local references."""
     parts: list[Mapping[str, Json]] = []
     waiting = [level]
-    while waiting and len(parts) < _HOPS_MAX:
+    while waiting and len(parts) < _PARTS_MAX:
         part = waiting.pop()
         parts.append(part)
         for key in ("allOf", "anyOf", "oneOf"):
-            waiting.extend(each for each in cast("list[Json]", part.get(key, [])) if isinstance(each, Mapping))
+            branches = cast("list[Json]", part.get(key, []))[:_PARTS_MAX]
+            waiting.extend(each for each in branches if isinstance(each, Mapping))
         reference = part.get("$ref")
         if isinstance(reference, str) and (target := _resolved(root, reference)) is not None:
             waiting.append(target)
@@ -126,11 +165,7 @@ def _resolved(root: Mapping[str, Json], reference: str) -> Mapping[str, Json] | 
     return at if isinstance(at, Mapping) else None
 
 
-def _is_scalar(parts: list[Mapping[str, Json]]) -> bool:
-    return any(part.get("type") in {"string", "number", "integer", "boolean", "null"} for part in parts)
-
-
-def _fault_of(path: Path, schema: Mapping[str, Json], limits: Limits) -> SchemaFault | None:
+def _fault_of(path: Path, schema: Mapping[str, Json]) -> SchemaFault | None:
     dialect = schema.get("$schema", DIALECT)
     if not isinstance(dialect, str) or dialect.rstrip("#") != DIALECT:
         return SchemaFault(
@@ -138,18 +173,79 @@ def _fault_of(path: Path, schema: Mapping[str, Json], limits: Limits) -> SchemaF
         )
     for key in _REFERENCES:
         reference = schema.get(key, "#")
-        if not isinstance(reference, str) or not reference.startswith("#"):
-            message = f"{key} leads out of this file, and nothing is fetched: put the schema under $defs and refer to #/$defs/…."
+        if reference != "#" and not str(reference).startswith("#/"):
+            message = f"{key} must stay in this file, and nothing is fetched: use $defs and #/$defs/…."
             return SchemaFault((*path, key), message)
     if "$id" in schema:
         return SchemaFault((*path, "$id"), "$id gives references another base: remove it.")
-    patterns = [(("pattern",), schema.get("pattern"))]
-    named = schema.get("patternProperties")
-    patterns += [(("patternProperties", each), each) for each in named] if isinstance(named, Mapping) else []
-    for place, pattern in patterns:
-        if isinstance(pattern, str) and (why := refusal_of(pattern, limits=limits)):
-            return SchemaFault((*path, *place), f"the pattern {quoted(pattern)} {why}")
     return None
+
+
+def _pattern_fault(schema: Mapping[str, Json], limits: Limits) -> SchemaFault | None:
+    chars_left = limits.patterns_chars
+    seen: set[str] = set()
+    for path, pattern in _patterns(schema):
+        if pattern in seen:
+            continue
+        seen.add(pattern)
+        chars_left -= len(pattern)
+        if chars_left < 0:
+            return SchemaFault(path, f"all patterns together are longer than {limits.patterns_chars} characters.")
+        if why := refusal_of(pattern, limits=limits):
+            return SchemaFault(path, f"the pattern {quoted(pattern)} {why}")
+    return None
+
+
+def _patterns(schema: Mapping[str, Json]) -> Iterator[tuple[Path, str]]:
+    for path, each in subschemas(schema):
+        if isinstance(pattern := each.get("pattern"), str):
+            yield (*path, "pattern"), pattern
+        named = each.get("patternProperties")
+        yield from (((*path, "patternProperties", name), name) for name in named) if isinstance(named, Mapping) else ()
+
+
+def _weight_fault(schema: Mapping[str, Json]) -> SchemaFault | None:
+    """Refuses schemas that apply to one value again and again: round a circle, or doubling from level to level."""
+    weights: dict[int, int] = {}
+    for path, each in subschemas(schema):
+        weight = _weight(schema, each, weights)
+        if weight is None:
+            return SchemaFault(path, "this schema applies itself to the same value without an end: remove the $ref.")
+        if weight > _APPLIED_MAX:
+            message = f"more than {_APPLIED_MAX} schemas apply to one value: simplify allOf, anyOf, oneOf and $ref."
+            return SchemaFault(path, message)
+    return None
+
+
+def _weight(root: Mapping[str, Json], schema: Mapping[str, Json], weights: dict[int, int]) -> int | None:
+    """How many schemas one value is checked against through `schema`; None for a circle.
+
+    `weights` is by the identity of a schema object, 0 while it is being weighed. A loop with its own stack: chains of
+    references are as long as the file allows.
+    """
+    stack = [(schema, False)]
+    while stack:
+        each, is_weighed = stack.pop()
+        if is_weighed:
+            weights[id(each)] = min(1 + sum(weights[id(part)] for part in _applied(root, each)), _APPLIED_MAX + 1)
+        elif id(each) not in weights:
+            weights[id(each)] = 0
+            applied = _applied(root, each)
+            if any(weights.get(id(part)) == 0 for part in applied):
+                return None
+            stack.append((each, True))
+            stack.extend((part, False) for part in applied if id(part) not in weights)
+    return weights[id(schema)]
+
+
+def _applied(root: Mapping[str, Json], schema: Mapping[str, Json]) -> list[Mapping[str, Json]]:
+    found: list[Json] = [schema[key] for key in ("not", "if", "then", "else") if key in schema]
+    for key in ("allOf", "anyOf", "oneOf"):
+        found.extend(cast("list[Json]", schema.get(key, [])))
+    found.extend(cast("Mapping[str, Json]", schema.get("dependentSchemas", {})).values())
+    if isinstance(reference := schema.get("$ref"), str):
+        found.append(_resolved(root, reference))
+    return [each for each in found if isinstance(each, Mapping)]
 
 
 def _first_line(error: Exception) -> str:

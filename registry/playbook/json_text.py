@@ -19,7 +19,7 @@ from registry.playbook.text import (
     newline_normalised,
 )
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
+_TOKEN = re.compile(r'"(?:[^"\\]|\\[\s\S])*(?:"|\\?\Z)|[{}\[\],:]|[^\s{}\[\],:"]+')
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 

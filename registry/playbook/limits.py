@@ -12,6 +12,7 @@ class Limits:
     nodes: int = 50_000
     problems_per_file: int = 50
     pattern_chars: int = 1_000
+    patterns_chars: int = 10_000
     pattern_bytes_compiled: int = 1 << 20
     repository_files: int = 10_000
     repository_bytes: int = 64 << 20

@@ -1,5 +1,6 @@
 """One strict reader for the three spellings of a native document: YAML, JSON, Markdown with front matter."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -50,6 +51,8 @@ class Atlas:
 
     def key(self, path: Path) -> tuple[int, int]:
         """Line and column of the key that `path` ends with."""
+        if len(path) == 1 and (line := self._root_line(str(path[0]))):
+            return line, 1
         return self._line_and_column(self._known().keys.get(path) or self._near(path))
 
     def text_in(self, path: Path, part: str, nth: int = 0) -> tuple[int, int]:
@@ -69,6 +72,15 @@ class Atlas:
         lines = (self._loaded.body or "")[:offset].split("\n")
         first = line_and_column(self._loaded.text, self._loaded.body_offset)[0]
         return first + len(lines) - 1, len(lines[-1]) + 1
+
+    def _root_line(self, key: str) -> int | None:
+        """The line of a root key that stands at column 0 of block YAML, which spares a second reading."""
+        if self._loaded.syntax is Syntax.JSON:
+            return None
+        found = re.search(rf"^{re.escape(key)}[ \t]*:", self._loaded.fields_text, re.MULTILINE)
+        if found is None:
+            return None
+        return line_and_column(self._loaded.text, self._loaded.fields_offset + found.start())[0]
 
     def _known(self) -> Places:
         if self._places is None:

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, Literal, cast
 
 from registry.digest import Json, canonical, digest_of
 from registry.names import name_key
 from registry.playbook.complaints import complaints
 from registry.playbook.document import EXTENSION_PREFIX, SHAPES, FrontMatter, NativeDocument, known_keys
-from registry.playbook.inputs import declared_names, declares, schema_fault
+from registry.playbook.inputs import DeclaredInputs, schema_fault
 from registry.playbook.limits import DEFAULT_LIMITS, Limits
 from registry.playbook.load import Atlas, Loaded, Syntax
 from registry.playbook.model import Level, Playbook, Problem
@@ -24,9 +25,24 @@ DOCUMENT: Final = "playbook/1"
 Role = Literal["central", "service"]
 
 # The document's body in the order of http-api.md; `instructions` and `extra` are put in by hand.
-_CONTRACT_KEYS = (
-    ["name", "version", "owner", "tags", "purpose", "not_for", "inputs", "preconditions", "steps", "stop", "verification", "tools", "requires", "runbook", "selection", "deprecated"]
-)
+_CONTRACT_KEYS = [
+    "name",
+    "version",
+    "owner",
+    "tags",
+    "purpose",
+    "not_for",
+    "inputs",
+    "preconditions",
+    "steps",
+    "stop",
+    "verification",
+    "tools",
+    "requires",
+    "runbook",
+    "selection",
+    "deprecated",
+]
 _ADVISED = {
     "not_for": (
         "no-not-for",
@@ -99,7 +115,7 @@ class _Reader:
     def _check(self, fields: dict[str, Json]) -> None:
         self._check_requires(fields)
         model = NativeDocument if self._loaded.body is None else FrontMatter
-        for each in complaints(model, fields, _known_at):
+        for each in complaints(model, fields, _known_at, at_most=self._limits.problems_per_file):
             at = (
                 (1, 1)
                 if each.code == "field-missing" and len(each.at) == 1
@@ -114,7 +130,7 @@ class _Reader:
         return self._atlas.key(at) if on_key else self._atlas.value(at)
 
     def _check_requires(self, fields: Mapping[str, Json]) -> None:
-        for at, message in secret_places(fields.get("requires")):
+        for at, message in islice(secret_places(fields.get("requires")), self._limits.problems_per_file):
             self._add("secret-value", self._atlas.value(at), message)
 
     def _check_meaning(self, fields: Mapping[str, Json]) -> None:
@@ -123,11 +139,18 @@ class _Reader:
         if fault is not None:
             self._add("schema-invalid", self._atlas.value(("inputs", *fault.path)), fault.message)
         elif "{{" in self._loaded.text:
-            for found, place in self._templates(fields):
-                if found.segments is None or not declares(schema, found.segments):
-                    self._add("template-undeclared", place(), _about_template(found, schema))
-        for at, message in undeclared_tools(fields):
+            self._check_templates(fields, DeclaredInputs(schema))
+        for at, message in islice(undeclared_tools(fields), self._limits.problems_per_file):
             self._add("tool-undeclared", self._atlas.value(at), message)
+
+    def _check_templates(self, fields: Mapping[str, Json], inputs: DeclaredInputs) -> None:
+        places_left = self._limits.problems_per_file
+        for found, place in self._templates(fields):
+            if found.segments is None or not inputs.declare(found.segments):
+                self._add("template-undeclared", place(), _about_template(found, inputs.names()))
+                places_left -= 1
+                if not places_left:
+                    return
 
     def _templates(self, fields: Mapping[str, Json]) -> Iterator[tuple[Template, Callable[[], tuple[int, int]]]]:
         for found in templates_of(fields):
@@ -203,11 +226,11 @@ def _known_at(at: Path) -> tuple[str, ...]:
     return known_keys(shape) if shape else ()
 
 
-def _about_template(found: Template, schema: Mapping[str, Json]) -> str:
+def _about_template(found: Template, names: tuple[str, ...]) -> str:
     if found.segments is None:
-        return f"{quoted(found.source)} is no template: the only form is {{{{ inputs.name }}}}, a path without expressions."
+        return f"{quoted(found.source)} is no template: the only form is {{{{ inputs.name }}}}, without expressions."
     name = ".".join(found.segments)
-    names = declared_names(schema)
     if not names:
         return f"inputs declares nothing, so there is no {quoted(name)}: declare it under inputs.properties."
-    return f"inputs declares no {quoted(name)}: {suggestion(found.segments[0], names) if len(found.segments) == 1 else 'declare it.'}"
+    hint = suggestion(name, names) if len(found.segments) == 1 else "declare it."
+    return f"inputs declares no {quoted(name)}: {hint}"

@@ -30,8 +30,8 @@ _CLASSES = {
 }
 _CONTROLS = {"n": 10, "r": 13, "t": 9, "f": 12, "v": 11, "0": 0, "a": 7}
 _LOOP_FROM = 11
-_PAIR_CHECKS_MAX = 200_000
-_POSITIONS_MAX = 500
+_PAIR_CHECKS_MAX = 50_000
+_POSITIONS_MAX = 300
 _DEPTH_MAX = 32
 
 Ranges = tuple[tuple[int, int], ...]
@@ -81,6 +81,7 @@ class _Automaton:
         self._depth = 0
         self._ranges: list[Ranges] = []
         self._follow: list[set[int]] = []
+        self._overlaps: dict[tuple[int, int], bool] = {}
 
     def read(self) -> None:
         """Builds the automaton; raises _Unreadable or _Ambiguous."""
@@ -108,9 +109,13 @@ class _Automaton:
     def _overlap(self, one: int, other: int) -> bool:
         if one == other:
             return True
-        return any(
-            low <= top and bottom <= high for low, high in self._ranges[one] for bottom, top in self._ranges[other]
-        )
+        pair = (min(one, other), max(one, other))
+        known = self._overlaps.get(pair)
+        if known is None:
+            known = self._overlaps[pair] = any(
+                low <= top and bottom <= high for low, high in self._ranges[one] for bottom, top in self._ranges[other]
+            )
+        return known
 
     def _alternatives(self) -> _Part:
         self._depth += 1
@@ -306,8 +311,8 @@ def _refuse_mixed_loops(edges: dict[tuple[int, int], list[tuple[int, int]]]) -> 
 def _finishing_order(edges: dict[tuple[int, int], list[tuple[int, int]]]) -> list[tuple[int, int]]:
     order: list[tuple[int, int]] = []
     seen: set[tuple[int, int]] = set()
-    for root in edges:
-        stack = [(root, iter(edges[root]))] if root not in seen else []
+    for root, first in edges.items():
+        stack = [(root, iter(first))] if root not in seen else []
         seen.add(root)
         while stack:
             pair, targets = stack[-1]

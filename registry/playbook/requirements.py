@@ -7,12 +7,31 @@ from registry.digest import Json
 from registry.playbook.text import Path
 
 _VALUE_KEYS = frozenset(
-    ["value", "values", "default", "url", "uri", "endpoint", "host", "address", "token", "password", "passwd", "secret", "api_key", "apikey", "key", "credential", "credentials", "private_key"]
+    [
+        "value",
+        "values",
+        "default",
+        "url",
+        "uri",
+        "endpoint",
+        "host",
+        "address",
+        "token",
+        "password",
+        "passwd",
+        "secret",
+        "api_key",
+        "apikey",
+        "key",
+        "credential",
+        "credentials",
+        "private_key",
+    ]
 )
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|\bwww\.|^[^\s/@]+@[^\s/@]+:", re.ASCII)
+_ADDRESS = re.compile(r"[A-Za-z]://|\bwww\.|^[^\s/@]+@[^\s/@]+:", re.ASCII)
 _KNOWN_VALUES = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY|\b(?:gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|AKIA|ASIA|AIza|sk-|sk_live_|rk_live_|"
-    r"npm_|pypi-|hf_|dop_v1_|shpat_|SG\.)[A-Za-z0-9_\-.]{10,}|\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,}"
+    r"npm_|pypi-|hf_|dop_v1_|shpat_|SG\.)[A-Za-z0-9_\-.]{10,}|\beyJ[A-Za-z0-9_-]{10,200}\.[A-Za-z0-9_-]{5,}"
 )
 _RANDOM = re.compile(r"[A-Za-z0-9+/=_-]{32,}")
 
@@ -24,7 +43,7 @@ def secret_places(requires: Json, at: Path = ("requires",)) -> Iterator[tuple[Pa
             if len(at) > 1 and key.casefold() in _VALUE_KEYS:
                 yield (
                     (*at, key),
-                    "requires names what is needed and never holds it: remove this value, and change it if it is real.",
+                    "requires never holds a value: remove this, and change the secret if it was real.",
                 )
             else:
                 yield from secret_places(each, (*at, key))
@@ -33,11 +52,11 @@ def secret_places(requires: Json, at: Path = ("requires",)) -> Iterator[tuple[Pa
             yield from secret_places(each, (*at, place))
     elif isinstance(requires, str):
         if _ADDRESS.search(requires):
-            yield at, "an address stands here: requires holds names only, the host knows where things are."
+            yield at, "an address stands here: requires holds names only, the host knows the rest."
         elif _KNOWN_VALUES.search(requires) or _looks_random(requires):
             yield (
                 at,
-                "this looks like a secret's value: write its name, and change the secret, it is in git's history now.",
+                "this looks like a secret's value: write its name, and change the secret: git remembers it.",
             )
 
 

@@ -85,7 +85,8 @@ def expanded(pattern: str) -> tuple[str, ...]:
     """The pattern with its braces multiplied out, in the order they are written."""
     if len(pattern) > PATTERN_CHARS_MAX:
         raise ValueError(f"the pattern {pattern[:40]}… is longer than {PATTERN_CHARS_MAX} characters: shorten it.")
-    waiting, done = [pattern], []
+    waiting = [pattern]
+    done: list[str] = []
     while waiting:
         if len(waiting) + len(done) > EXPANSIONS_MAX:
             raise ValueError(f"the braces in {pattern[:40]} make more than {EXPANSIONS_MAX} patterns: use fewer.")
@@ -110,7 +111,7 @@ def _compiled(pattern: str) -> Compiled:
 
 
 def _segment(segment: str) -> Segment:
-    """`**` and literal names as they are; a name with wildcards as an expression that no dot name matches by accident."""
+    """`**` and literal names as they are; a name with wildcards as an expression that dot names do not fit."""
     if segment == "**" or not re.search(r"[*?\[]", segment):
         return segment
     guard = "" if segment.startswith(".") else r"(?!\.)"

@@ -39,7 +39,7 @@ def _is_free(key: str, *, at_root: bool, text: bool) -> bool:
 def _settled(value: Data, *, free: bool) -> Json:
     kind = value.__class__
     if kind is str:
-        return value  # type: ignore[return-value]  # it is a str
+        return value
     if kind is Numeral:
         return _number(str(value)) if free else str(value)
     if isinstance(value, dict):

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 
 WORD_CHARS_MAX = 64
+WORDS_COMPARED_MAX = 200
+WORDS_LISTED_MAX = 24
 
 
 def distance(one: str, other: str, *, at_most: int) -> int:
@@ -28,11 +30,13 @@ def nearest(word: str, known: Iterable[str], *, at_most: int = 2) -> str | None:
 
 def suggestion(word: str, known: Iterable[str]) -> str:
     """A clause that names what was probably meant, or that lists what there is."""
-    words = sorted(known)
-    near = nearest(word, words)
+    words = sorted(known)[:WORDS_COMPARED_MAX]
+    near = nearest(word, words, at_most=min(2, len(word) // 3))
     if near is not None:
         return f"did you mean {near}?"
-    return f"known here: {', '.join(words)}." if words else "nothing is known here."
+    if not words:
+        return "nothing is known here."
+    return f"known here: {', '.join(words[:WORDS_LISTED_MAX])}{' …' if len(words) > WORDS_LISTED_MAX else '.'}"
 
 
 def quoted(text: str, *, chars: int = 60) -> str:

@@ -3,10 +3,13 @@
 from collections.abc import Iterator, Mapping
 
 from registry.digest import Json
-from registry.playbook.spelling import nearest, suggestion
+from registry.playbook.spelling import nearest, quoted, suggestion
 from registry.playbook.text import Path
 
 Fields = Mapping[str, Json]
+
+# Comparing every name with every other is quadratic; past this, only families are checked.
+_PAIRS_COMPARED_MAX = 2_000
 
 
 def undeclared_tools(fields: Fields) -> Iterator[tuple[Path, str]]:
@@ -14,26 +17,30 @@ def undeclared_tools(fields: Fields) -> Iterator[tuple[Path, str]]:
 
     `tools` and `requires.mcp_servers` declare. They need not list what a host brings by itself, so a step or check may
     name a tool of a family that they do not list; of a family that they do list (`flags.` in `flags.get`) it has to be
-    one of those listed. A checkpoint has to name a tool that is declared or that a step or check uses, else it could never
-    be met.
+    one of those listed. A checkpoint has to name a tool that is declared or that a step or check uses, else it could
+    never be met.
     """
     declared = set(_declared(fields))
-    used: set[str] = set()
+    families = {_family(each) for each in declared} - {""}
+    used: dict[str, Path] = {}
     for at, name in _used(fields):
-        used.add(name)
-        if declared and name not in declared and _is_meant(name, declared):
-            yield at, f"no tool {name} is declared: {suggestion(name, declared)}"
-    if not (declared or used):
+        used.setdefault(name, at)
+    foreign = {name: at for name, at in used.items() if name not in declared}
+    compares = len(foreign) * len(declared) <= _PAIRS_COMPARED_MAX
+    for name, at in foreign.items():
+        if _family(name) in families or (compares and nearest(name, declared) is not None):
+            yield at, f"no tool {quoted(name)} is declared: {suggestion(name, declared)}"
+    if not used and not declared:
         return
     for at, name in _checkpoint_tools(fields):
         if name not in declared and name not in used:
-            message = f"this checkpoint waits for {name}, which no step uses and nothing declares: "
-            yield at, message + suggestion(name, declared | used)
+            message = f"this checkpoint waits for {quoted(name)}, which no step uses and nothing declares: "
+            yield at, message + suggestion(name, declared | used.keys())
 
 
-def _is_meant(name: str, declared: set[str]) -> bool:
-    family = name.partition(".")[0] + "."
-    return any(each.startswith(family) for each in declared) or nearest(name, declared) is not None
+def _family(name: str) -> str:
+    head, dot, _ = name.partition(".")
+    return head + dot if dot else ""
 
 
 def _declared(fields: Fields) -> Iterator[str]:
