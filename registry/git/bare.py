@@ -47,10 +47,16 @@ def has_commit(folder: Path, commit: str) -> bool:
     """Whether the repository holds that commit and its topmost tree, readable; False for anything else."""
     try:
         repository = open_repository(folder)
+    except Corrupt:
+        return False
+    try:
         found = repository.get(pygit2.Oid(hex=commit))
         return isinstance(found, pygit2.Commit) and isinstance(repository[found.tree_id], pygit2.Tree)
-    except (*UNREADABLE, Corrupt):
+    except UNREADABLE:
         return False
+    finally:
+        # The object is part of a cycle: without this its packs stay mapped until some garbage collection.
+        repository.free()
 
 
 def sweep(folder: Path) -> int:

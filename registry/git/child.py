@@ -153,6 +153,8 @@ def run_git(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
+        # Leaves SIGXFSZ ignored, so that a file over the limit is a write error that git names, not a silent death.
+        restore_signals=False,
     )
     try:
         _limit_files(child.pid, settings.file_bytes_max)

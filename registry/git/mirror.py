@@ -169,6 +169,10 @@ class Mirror:
             self._fetch_into(folder, ref, commit, deadline_s, filtered=pointer.filtered)
         except Corrupt:
             return False
+        except SourceFault as fault:
+            if _REFUSED_FILTER.search(fault.detail):
+                return False
+            raise
         done = replace(pointer, commit=commit, previous=None, fetches=pointer.fetches + 1, patience=0)
         write_pointer(self.folder, done)
         return True

@@ -5,7 +5,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, islice, repeat
 from pathlib import Path
-from typing import Protocol
+from types import TracebackType
+from typing import Protocol, Self
 
 import pygit2
 from pygit2.enums import FileMode, ObjectType
@@ -67,7 +68,26 @@ class TreeReader:
         except Corrupt:
             source.distrust()
             raise
-        self._listing = _GitListing(self, self._tree_id_of(commit))
+        self._root_id = self._tree_id_of(commit)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release the mirror's files; nothing can be read afterwards.
+
+        libgit2's repository is part of a reference cycle, and would keep its packs mapped until a garbage collection.
+        """
+        if repository := getattr(self, "_repository", None):
+            repository.free()
 
     def list_files(
         self, *, enter: Predicate, wanted: Predicate, limits: WalkLimits | None = None
@@ -77,22 +97,22 @@ class TreeReader:
         The rules for links, submodules and odd names are those of `walk.list_wanted`. A slim mirror fetches the text
         of links on the way, and knows no sizes. Raises SourceTooLarge.
         """
-        files = list_wanted(self._listing, enter=enter, wanted=wanted, limits=limits or WalkLimits())
+        files = list_wanted(_GitListing(self, self._root_id), enter=enter, wanted=wanted, limits=limits or WalkLimits())
         return files if self._slim else tuple(self._sized(file) for file in files)
 
     def tree_id(self, path: str) -> str | None:
         """The id of the folder at `path` ("" for the root), links followed, or None where there is no folder."""
-        found = find(self._listing, path)
+        found = find(_GitListing(self, self._root_id), path)
         return found.entry.id if found and found.entry.kind == "folder" else None
 
     def resolve_symlink(self, path: str) -> str | None:
         """The path of the file inside the tree that `path` leads to after 8 hops at most, or None."""
-        found = find(self._listing, path)
+        found = find(_GitListing(self, self._root_id), path)
         return found.path if found and found.entry.kind == "file" else None
 
     def blob_id(self, path: str) -> str | None:
         """The id of the file's content at `path`, links followed, or None where there is no file."""
-        return _blob_id(self._listing, path)
+        return _blob_id(_GitListing(self, self._root_id), path)
 
     def hydrate(self, blob_ids: Collection[str]) -> None:
         """Fetch those of `blob_ids` that a slim mirror does not hold yet, in one round trip."""
@@ -161,6 +181,7 @@ class TreeReader:
                 depth = depths.popleft()
                 if depth > number + 1 and self._source.deepen(self.commit, depth):
                     # libgit2 has read the list of shallow commits when it opened the repository.
+                    self._repository.free()
                     self._repository = open_repository(self._folder)
                     parent = self._first_parent(commit)
             commit = parent

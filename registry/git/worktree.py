@@ -50,7 +50,10 @@ def detect_remote(root: Path) -> str | None:
     repository = _open(root)
     if repository is None:
         return None
-    urls = {remote.name: remote.url for remote in repository.remotes if remote.url}
+    try:
+        urls = {remote.name: remote.url for remote in repository.remotes if remote.url}
+    finally:
+        repository.free()
     url = urls.get("origin") or (next(iter(urls.values())) if len(urls) == 1 else None)
     return redact(url).replace("***@", "") if url and url.startswith("http") else url
 
@@ -58,9 +61,14 @@ def detect_remote(root: Path) -> str | None:
 def head_commit(root: Path) -> str | None:
     """The id of the commit that is checked out, or None where there is none yet."""
     repository = _open(root)
-    if repository is None or repository.head_is_unborn:
+    if repository is None:
         return None
-    return str(repository.head.target)
+    try:
+        return None if repository.head_is_unborn else str(repository.head.target)
+    except UNREADABLE:
+        return None
+    finally:
+        repository.free()
 
 
 def _open(root: Path) -> pygit2.Repository | None:
