@@ -42,9 +42,14 @@ class Scene:
     url: str
     token: str
 
+    @property
+    def repositories(self) -> Path:
+        """The folder with the working copies; its name and theirs make the id of a file:// remote."""
+        return self.folder / "acme"
+
     def repository(self, name: str) -> Path:
-        """The working copy of the repository of that name; `central` is central's."""
-        return self.folder / "repositories" / name
+        """The working copy that is made from the example of that name."""
+        return self.repositories / ("playbooks" if name == "central" else name)
 
     def remote(self, name: str) -> str:
         """The file:// remote that the registry reads the repository of that name from."""

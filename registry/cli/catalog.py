@@ -37,7 +37,8 @@ def catalog(remote: Remote, repository: str | None, full: bool, as_json: bool) -
     _write_unavailable(body["unavailable"])
     _write_problems(body["problems"])
     say()
-    say(faint(f"{shown(answer.headers.get('Catalog-State'))}, {shown(answer.headers.get('Catalog-Digest'))}"))
+    headers = answer.headers
+    say(faint(f"Snapshot {shown(headers.get('Catalog-Digest'))}, {shown(headers.get('Catalog-State'))}"))
 
 
 @click.command(

@@ -38,7 +38,7 @@ def tell(scene: Scene) -> None:
     say(heading("And then"))
     _write_steps(_further(scene, tool))
     say()
-    say(f"The repositories are in {scene.folder / 'repositories'}: change a file, commit it, and look again.")
+    say(f"The repositories are in {scene.repositories}: change a file, commit it, and look again.")
     say(f"The registry's log is {scene.log}.")
     say()
     say("Ctrl-C stops the registry and removes everything it made.")
