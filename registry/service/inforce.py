@@ -100,8 +100,11 @@ class InForce:
             registrations = {**old.registrations, **{item.id: item for item in changes.registrations}}
             pointers = {**old.pointers, **{item.repository: item for item in changes.pointers}}
             statuses = {**old.statuses, **{item.repository: item for item in changes.statuses}}
+            renewed = {item.repository for item in changes.pointers}
             for item in changes.registrations:
-                if item.deregistered_at is not None:
+                known = old.registrations.get(item.id)
+                is_anew = known is not None and known.registered_at != item.registered_at
+                if item.deregistered_at is not None or (is_anew and item.id not in renewed):
                     pointers.pop(item.id, None)
                     statuses.pop(item.id, None)
             aliases, central = old.aliases, old.central

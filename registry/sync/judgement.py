@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from policies import change, rules
 from policies.rules import Mark, RuleSet
-from registry.catalog.revision import Revision
+from registry.catalog.revision import Revision, folded_tags
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,9 @@ def judge(previous: Revision | None, new: Revision, *, descends: bool, applied: 
     if applied:
         return Judgement(new, None, weaker)
     reason = change.is_too_large(_served(previous), _served(new))
-    if reason is None and weaker and not descends:
-        reason = "the history was rewritten and rules would weaken: " + " ".join(weaker)
+    if reason is None and not descends and (weaker or _lacks_policy(new)):
+        lost = " ".join(weaker) or "The policy file is gone or does not load."
+        reason = f"The history was rewritten, and rules would weaken: {lost}"
     if reason is None:
         return Judgement(new, None, weaker)
     return Judgement(_tightened(previous, new), reason)
@@ -40,14 +41,22 @@ def _served(revision: Revision) -> tuple[str, ...]:
     return tuple(copy.name for copy in revision.copies if copy.head is not None)
 
 
+def _lacks_policy(revision: Revision) -> bool:
+    """Whether the last good rules stand in for a policy file that this commit does not have."""
+    return any(problem.code in {"policy-missing", "policy-invalid"} for problem in revision.problems)
+
+
 def _said(revision: Revision) -> RuleSet:
-    """The policy file's rules and what the playbooks say of themselves, as one rule set."""
-    marks = tuple(
-        Mark("policy-file", copy.name, None, "its front matter says so")
+    """The policy file's rules, and a mark for each name that front matter or a marked tag makes required."""
+    policy = revision.policy or RuleSet()
+    tags = {mark.tag for mark in policy.marks if mark.tag is not None}
+    required = (
+        copy.name
         for copy in revision.copies
-        if copy.says_required
+        if copy.says_required or (copy.head is not None and not tags.isdisjoint(folded_tags(copy.head.tags)))
     )
-    return rules.combine(RuleSet(marks=marks), revision.policy or RuleSet())
+    marks = tuple(Mark("policy-file", name, None, "required in git") for name in required)
+    return rules.combine(RuleSet(marks=marks), policy)
 
 
 def _tightened(previous: Revision, new: Revision) -> Revision | None:

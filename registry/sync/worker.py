@@ -147,6 +147,10 @@ class Worker:
                 if known is not None:
                     self._drop(registration.id)
                 continue
+            if known is not None and known.registered_at != registration.registered_at:
+                # Deregistered and registered again between two looks at the store: what was known of it has ended.
+                self._drop(registration.id)
+                known = None
             self._registrations[registration.id] = registration
             if known is None or _group(known) != _group(registration) or known.paths != registration.paths:
                 self._due.setdefault(_group(registration), self._now())
