@@ -534,6 +534,11 @@ def test_more_documents_than_one_statement_takes_are_written_and_read(store):
     assert store.documents(many) == many
 
 
+def test_more_digests_can_be_asked_for_than_any_database_binds_in_one_statement(store):
+    store.put_documents({"sha256:x": b"x"})
+    assert store.documents([*(f"sha256:{number}" for number in range(70_000)), "sha256:x"]) == {"sha256:x": b"x"}
+
+
 # Snapshots handed out
 
 

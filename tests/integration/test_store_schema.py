@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from threading import Timer
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -210,14 +211,37 @@ def test_a_postgresql_that_does_not_answer_is_unavailable_without_its_password()
     assert "geheim" not in f"{refused.value!r} {refused.value.__cause__}"
 
 
-def test_a_lock_that_another_process_holds_is_waited_for(tmp_path):
+def test_reading_waits_for_no_writer(tmp_path):
     path = tmp_path / "registry.db"
     with (
         closing(open_store(f"sqlite:///{path}")) as store,
         closing(sqlite3.connect(path, isolation_level=None)) as other,
     ):
         other.execute("BEGIN IMMEDIATE")
-        assert store.changes_since(0).registrations == ()  # reading waits for nobody
-        other.execute("ROLLBACK")
+        assert store.changes_since(0).registrations == ()
+
+
+def test_writing_waits_for_the_writer_of_another_process(tmp_path):
+    path = tmp_path / "registry.db"
+    with (
+        closing(open_store(f"sqlite:///{path}")) as store,
+        closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other,
+    ):
+        other.execute("BEGIN IMMEDIATE")
+        release = Timer(0.2, other.execute, ["COMMIT"])
+        release.start()
         store.add_audit(entry(at=NOON))
+        release.join()
         assert store.sequence() == 1
+
+
+def test_writing_gives_up_where_another_process_never_ends(tmp_path, monkeypatch):
+    monkeypatch.setattr("registry.store.engine.LOCK_WAIT_S", 0.1)
+    path = tmp_path / "registry.db"
+    with (
+        closing(open_store(f"sqlite:///{path}")) as store,
+        closing(sqlite3.connect(path, isolation_level=None)) as other,
+    ):
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(Unavailable, match=r"locked by another process\. Try again"):
+            store.add_audit(entry(at=NOON))
