@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Another interpreter: make setup PYTHON=/usr/bin/python3.13
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
-CHECKED := registry indexer policies tests benchmarks
+CHECKED := $(wildcard registry indexer policies tests benchmarks)
 LOCK := $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header --universal \
 	--python-version 3.11 pyproject.toml
 

@@ -4,13 +4,13 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from registry.playbook.policy_file import read_policy
-from registry.playbook.reading import read_file
 
 from policies.decision import Requirement
 from policies.rules import standing
 from policies.ruleset import RuleSet
 from registry.playbook.model import Level, Playbook, Problem, Reading
+from registry.playbook.policy_file import read_policy
+from registry.playbook.reading import read_file
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 READ_SUFFIXES = {".yaml", ".yml", ".json", ".md"}
