@@ -72,11 +72,11 @@ _CONFIG = {
     "fetch.fsck.missingTaggerEntry": "ignore",
 }
 
-_HOST_KEY = r"host key verification failed|remote host identification has changed|no .* host key is known"
+_HOST_KEY = r"host key verification failed|remote host identification has changed|no .{0,40} host key is known"
 _FULL = r"no space left on device|disk quota exceeded"
 _LARGE = rf"died of signal {int(signal.SIGXFSZ)}|file too large|file size limit"
 _ADDRESS = r"transport '[^']*' not allowed|uses plaintext credentials"
-_NO_REF = r"couldn't find remote ref|remote branch .* not found"
+_NO_REF = r"couldn't find remote ref|remote branch .{0,300} not found"
 _PACED = r"returned error: 429"
 _CREDENTIALS = (
     r"returned error: 40[134]|authentication failed|could not read (username|password)|terminal prompts disabled"
@@ -85,7 +85,7 @@ _CREDENTIALS = (
 _CORRUPT = (
     r"^(error|fatal): .*(fsck error|bad object|bad tree|unable to read|inflate|corrupt|cannot be accessed"
     r"|sha1 mismatch|hash mismatch|not a valid object|unable to parse|missing (blob|tree|commit)|bad revision)"
-    r"|object file .* is empty|does not point to a valid object|index file .* is too small|bad pack"
+    r"|object file .{0,300} is empty|does not point to a valid object|index file .{0,300} is too small|bad pack"
 )
 # The first pattern that is found in what git said decides. Order matters: the particular before the general.
 _FAULTS: tuple[tuple[re.Pattern[str], type[SourceFault]], ...] = tuple(

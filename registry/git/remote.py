@@ -24,7 +24,7 @@ _USER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _NUMBER = re.compile(r"(?:0x[0-9a-f]*|[0-9]+)")
 _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\\\u2028\u2029]")
-_SECRET_IN_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://)[^\s/@'\"]*(?:@[^\s/@'\"]*)*@")
+_SECRET_IN_URL = re.compile(r"([A-Za-z0-9+.-]{1,16}://)[^\s/'\"]*@")
 _SECRET_IN_HEADER = re.compile(r"(?i)\b((?:proxy-)?authorization|private-token|cookie)(\s*[:=]\s*)[^\r\n]+")
 _SECRET_IN_QUERY = re.compile(r"(?i)([?&](?:access_token|private_token|token|password|key)=)[^&\s'\"]+")
 

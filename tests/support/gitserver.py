@@ -9,7 +9,7 @@ import os
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -72,16 +72,26 @@ class GitRepo:
 
     def commit(self, files: Mapping[str | bytes, Content], *, ref: str = "refs/heads/main", anew: bool = False) -> str:
         """The id of a new commit on `ref` that changes `files` (None deletes); `anew` gives it no parent."""
-        self._clock += 60
+        return self.commit_all([files], ref=ref, anew=anew)
+
+    def commit_all(
+        self,
+        commits: Iterable[Mapping[str | bytes, Content]],
+        *,
+        ref: str = "refs/heads/main",
+        anew: bool = False,
+    ) -> str:
+        """The id of the last of several new commits on `ref`, written at once."""
         full = ref if ref.startswith("refs/") else f"refs/heads/{ref}"
-        out = [f"commit {full}\ncommitter Ada <ada@example.com> {self._clock} +0000\ndata 1\n.\n".encode()]
         parent = None if anew else self.head(full)
-        if anew:
-            out.insert(0, f"reset {full}\n".encode())
-        elif parent:
-            out.append(f"from {parent}\n".encode())
-        for path, content in files.items():
-            out.append(_change(path, content))
+        out = [f"reset {full}\n".encode() if anew else b""]
+        for files in commits:
+            self._clock += 60
+            out.append(f"commit {full}\ncommitter Ada <ada@example.com> {self._clock} +0000\ndata 1\n.\n".encode())
+            if parent:
+                out.append(f"from {parent}\n".encode())
+                parent = None
+            out += [_change(path, content) for path, content in files.items()]
         self.git("fast-import", "--quiet", "--force", "--date-format=raw", stdin=b"".join(out) + b"\ndone\n")
         return self.head(full) or ""
 
