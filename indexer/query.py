@@ -24,6 +24,7 @@ NEAR_MAX: Final = 3
 """Known terms that stand in for one unknown word."""
 
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz0123456789"
+_LOOKED_UP_MAX: Final = 64
 _STEP: Final = 64
 """Recall weights are multiples of 1/64: sums are exact in the index's single precision, in any order."""
 
@@ -93,13 +94,12 @@ class Recall:
         self, schema: tantivy.Schema, *, scopes: Collection[str], excluded: Collection[str], tags: Collection[str]
     ) -> None:
         self._schema = schema
-        scope = tantivy.Query.term_set_query(schema, SCOPE, [clean(scope) for scope in scopes])
+        scope = self._any_of(SCOPE, scopes)
         self._filters = [(tantivy.Occur.Must, tantivy.Query.const_score_query(scope, 0.0))]
         for tag in sorted({fold_tag(tag) for tag in tags}):
             self._filters.append((tantivy.Occur.Must, tantivy.Query.const_score_query(self._term(TAG, tag), 0.0)))
         if excluded:
-            shadowed = tantivy.Query.term_set_query(schema, ID, [clean(document_id) for document_id in excluded])
-            self._filters.append((tantivy.Occur.MustNot, shadowed))
+            self._filters.append((tantivy.Occur.MustNot, self._any_of(ID, excluded)))
 
     def everything(self) -> tantivy.Query:
         """Every document within the filters."""
@@ -119,8 +119,15 @@ class Recall:
         any_way = tantivy.Query.boolean_query([(tantivy.Occur.Should, way) for way in ways])
         return tantivy.Query.boolean_query([*self._filters, (tantivy.Occur.Must, any_way)])
 
+    def _any_of(self, field: str, texts: Collection[str]) -> tantivy.Query:
+        """One of some exact texts. A few are looked up one by one; a term set walks the whole dictionary for them."""
+        distinct = sorted({clean(text) for text in texts})
+        if len(distinct) > _LOOKED_UP_MAX:
+            return tantivy.Query.term_set_query(self._schema, field, distinct)
+        return tantivy.Query.boolean_query([(tantivy.Occur.Should, self._term(field, text)) for text in distinct])
+
     def _term(self, field: str, text: str) -> tantivy.Query:
-        return tantivy.Query.term_query(self._schema, field, text)
+        return tantivy.Query.term_query(self._schema, field, text, "basic")
 
     @staticmethod
     def _weighted(query: tantivy.Query, weight: float) -> tantivy.Query:
