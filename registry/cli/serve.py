@@ -1,13 +1,15 @@
 """The command `serve`."""
 
 import os
+import socket
+import tempfile
 from pathlib import Path
 
 import click
 
 from registry.cli.outcome import Misused
 from registry.cli.terminal import note
-from registry.errors import SettingsInvalid, StoreFault
+from registry.errors import RegistryError
 from registry.settings import PREFIX, Settings, load_settings, unknown_variables
 
 
@@ -56,8 +58,9 @@ def serve(listen: str | None, data_dir: Path | None, strict_env: bool) -> None: 
                 "REGISTRY_CENTRAL_URL is not set: give the remote of the central playbook repository, for example "
                 "REGISTRY_CENTRAL_URL=https://github.com/acme/playbooks.git (or try `registry demo`)."
             )
+        _require_usable(settings)
         _serve(settings)
-    except (SettingsInvalid, StoreFault) as error:
+    except RegistryError as error:
         raise Misused(str(error)) from None
 
 
@@ -66,6 +69,29 @@ def _default(value: object) -> str:
         return ""
     shown = str(value).lower() if isinstance(value, bool) else str(value)
     return f" [{shown}]"
+
+
+def _require_usable(settings: Settings) -> None:
+    """Nothing, if the data folder and the address can be had: found out before anything is started."""
+    try:
+        settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=settings.data_dir):
+            pass
+    except OSError as error:
+        raise Misused(
+            f"REGISTRY_DATA_DIR is {settings.data_dir}, where nothing can be written: {error.strerror}."
+        ) from None
+    family = socket.AF_INET6 if ":" in settings.listen_host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((settings.listen_host, settings.listen_port))
+        except OSError as error:
+            reason = os.strerror(error.errno) if error.errno else str(error)
+            raise Misused(
+                f"REGISTRY_LISTEN is {settings.listen}, which cannot be had ({reason}): stop what listens there, or "
+                "give another address."
+            ) from None
 
 
 def _serve(settings: Settings) -> None:
