@@ -108,7 +108,8 @@ class Mirror:
         ids = sorted(blob_ids)
         for start in range(0, len(ids), HYDRATE_BATCH):
             words = "".join(f"{blob_id}\n" for blob_id in ids[start : start + HYDRATE_BATCH])
-            args = ["-c", "fetch.negotiationAlgorithm=noop", *_FETCH, f"--filter={FILTER}", "--stdin", "origin"]
+            extent = f"--filter={FILTER}" if pointer.filtered else "--no-filter"
+            args = ["-c", "fetch.negotiationAlgorithm=noop", *_FETCH, extent, "--stdin", "origin"]
             try:
                 self._run(args, folder, self._limits.fetch_s * 2**pointer.patience, words.encode("ascii"))
             except (Unreachable, BranchMissing) as fault:

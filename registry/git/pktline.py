@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 FLUSH = b"0000"
 DELIMITER = b"0001"
-LINE_BYTES_MAX = 65516
 _COMMIT_LENGTHS = {40, 64}
 
 

@@ -116,6 +116,8 @@ class TreeReader:
 
     def hydrate(self, blob_ids: Collection[str]) -> None:
         """Fetch those of `blob_ids` that a slim mirror does not hold yet, in one round trip."""
+        if not self._slim:
+            return
         missing = {blob_id for blob_id in blob_ids if pygit2.Oid(hex=blob_id) not in self._repository}
         if missing:
             self._source.hydrate(sorted(missing))
@@ -213,7 +215,7 @@ class TreeReader:
             raise self._corrupt(object_id) from error
 
     def _sized(self, file: TreeFile) -> TreeFile:
-        if file.kind == "submodule":
+        if file.kind not in {"file", "symlink"}:
             return file
         try:
             return replace(file, size=int(self._repository.odb.read_header(pygit2.Oid(hex=file.blob_id))[1]))

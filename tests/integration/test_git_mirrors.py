@@ -123,6 +123,18 @@ def test_a_blob_that_was_not_hydrated_is_never_fetched_by_reading(server, repo):
     assert server.requests == []
 
 
+def test_a_blob_that_a_full_mirror_has_lost_is_never_asked_for(server, repo):
+    commit = repo.commit({"a": "1"})
+    mirror = mirror_of(server, slim=False)
+    mirror.fetch(MAIN, commit)
+    reader = mirror.read(commit)
+    server.requests.clear()
+    reader.hydrate(["4" * 40])
+    with pytest.raises(Corrupt):
+        reader.read_blob("4" * 40)
+    assert server.requests == []
+
+
 def test_a_hundred_blobs_are_hydrated_in_one_round_trip(server, repo):
     commit = repo.commit({f"playbooks/{number}.yaml": str(number) for number in range(100)})
     mirror = mirror_of(server)

@@ -136,6 +136,11 @@ def test_a_folder_that_is_not_utf8_is_named_and_not_entered(read, repo):
     assert listed(reader) == [("a/\\xc3(", "path-not-utf8", None)]
 
 
+def test_a_submodule_whose_path_is_not_utf8_is_named_escaped(read, repo):
+    reader = read(repo.commit({b"p/\xff": Submodule(), "p/a": "1"}))
+    assert listed(reader) == [("p/\\xff", "path-not-utf8", None), ("p/a", "file", None)]
+
+
 def test_a_path_beyond_ascii_is_itself(read, repo):
     reader = read(repo.commit({"playbooks/größe.yaml": "1"}))
     assert reader.blob_id("playbooks/größe.yaml") is not None
