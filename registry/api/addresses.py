@@ -18,6 +18,7 @@ RAW_LENGTH_MAX_BYTES = 3 * 4 * REPOSITORY_LENGTH_MAX
 _BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_USERINFO = re.compile(r"(?<=://)[^/]*@|^\s*[^/@:\s]*:[^/]*@")
 _ADVICE = "write host/path, for example /v1/catalogs/github.com/acme/payments, or send ?repository=."
 
 
@@ -51,9 +52,10 @@ def parse_address(tail: bytes) -> Address:
 
 
 def check_spelling(spelling: str) -> str:
-    """`spelling` itself if it could be a repository's, in whatever form (a URL, `git@host:path`, an id).
+    """`spelling` if it could be a repository's, in whatever form (a URL, `git@host:path`, an id).
 
-    What only normalising can tell (registry/names.py) is left to it. Raises RepositoryInvalid for `.`, `..` and empty
+    A user and a password in it are left out: no id has them, and so they can be in no message about it. What only
+    normalising can tell (registry/names.py) is left to it. Raises RepositoryInvalid for `.`, `..` and empty
     segments and for control characters.
     """
     if not spelling.strip():
@@ -64,7 +66,7 @@ def check_spelling(spelling: str) -> str:
     for segment in path.strip("/").split("/"):
         if segment in {"", ".", ".."}:
             raise _bad_segment(segment)
-    return spelling
+    return _USERINFO.sub("", spelling, count=1)
 
 
 def choose_repository(address: Address, parameter: str | None) -> str | None:

@@ -3,11 +3,11 @@
 from litestar import Response, get
 
 from registry.api.answers import NO_STORE
-from registry.api.door import HttpRequest, door_of, parameters_of, principal_of, respond_json
+from registry.api.door import HttpRequest, door_of, need_token, parameters_of, principal_of, respond_json
 from registry.service.repositories import LIMIT_DEFAULT, LIMIT_MAX
 
 
-@get("/v1/audit")
+@get("/v1/audit", guards=[need_token])
 async def list_audit(request: HttpRequest) -> Response[bytes]:
     """A page of entries, newest first."""
     door = door_of(request)

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
 from litestar import Request, Response
+from litestar.connection import ASGIConnection
+from litestar.handlers import BaseRouteHandler
 
 from policies.access import Principal
 from registry.api.addresses import Address, require_repository
@@ -13,13 +15,14 @@ from registry.api.bodies import BodyT, read_body
 from registry.api.front import PRINCIPAL_KEY, REPOSITORY_KEY
 from registry.api.parameters import Parameters, preferred_wait_s, read_parameters
 from registry.api.threads import Threads
-from registry.errors import Unknown
+from registry.errors import Unauthenticated, Unknown
 from registry.service.repositories import Outcome
 from registry.service.services import Services
 
 P = ParamSpec("P")
 R = TypeVar("R")
 HttpRequest = Request[Any, Any, Any]
+Connection = ASGIConnection[Any, Any, Any, Any]
 """The framework's request; user, auth and state of its own are not used."""
 
 
@@ -49,10 +52,21 @@ def door_of(request: HttpRequest) -> Door:
     return door
 
 
-def principal_of(request: HttpRequest) -> Principal | None:
+def principal_of(request: Connection) -> Principal | None:
     """Who the front found the caller to be. A request that did not pass the front is no request."""
-    principal: Principal | None = request.scope[PRINCIPAL_KEY]  # type: ignore[literal-required]  # our own key
+    scope: dict[str, Any] = dict(request.scope)
+    principal: Principal | None = scope[PRINCIPAL_KEY]
     return principal
+
+
+async def need_token(connection: Connection, handler: BaseRouteHandler) -> None:  # noqa: ARG001 - a guard's signature
+    """Nothing, if the caller has a valid token. Raises Unauthenticated.
+
+    The guard of every call that nobody may make without one: it stands before everything that a body or a service
+    would say, so that an answer tells a stranger nothing. Whether this token may do it is the service's to say.
+    """
+    if principal_of(connection) is None:
+        raise Unauthenticated("this needs a token: send it as `Authorization: Bearer <token>`.")
 
 
 def repository_of(request: HttpRequest) -> str:

@@ -9,14 +9,14 @@ import time
 from collections.abc import Callable
 
 from registry.api.addresses import Address, choose_repository, parse_address
-from registry.api.answers import Answer, Application, Message, Receive, Scope, Send, send_answer
+from registry.api.answers import Answer, Application, Receive, Scope, Send, send_answer
 from registry.api.auth import Gate
-from registry.api.bodies import BODY_BYTES_MAX, check_size
 from registry.api.catalogs import CatalogCalls, Wanted
+from registry.api.exchange import Disconnected, Exchange
 from registry.api.parameters import read_parameters
 from registry.api.problems import method_not_allowed, problem_answer
 from registry.api.search import SearchCalls
-from registry.errors import TooLarge, Unknown
+from registry.errors import Unknown
 
 Observe = Callable[[str, int, float], None]
 """Told of every answer: the call, the status, the seconds it took."""
@@ -31,10 +31,6 @@ SERVICE_CHECKED = frozenset({b"/v1/audit", b"/v1/tokens"})
 
 _READS = frozenset({"GET", "HEAD"})
 _IN_LIST = frozenset({"repository", "state", "team", "has", "cursor", "limit"})
-
-
-class Disconnected(Exception):
-    """The caller went away before its body was there."""
 
 
 class Front:
@@ -60,22 +56,22 @@ class Front:
             return
         began_at = time.perf_counter()
         call = "other"
-        sent = _Sent(send)
+        exchange = Exchange(scope, receive, send)
         try:
-            call, answer = await self._answer(scope, receive, sent)
+            call, answer = await self._answer(scope, exchange)
         except Disconnected:
             return
         except Exception as error:
             # The last place that can turn an error into an answer.
-            if sent.status:
+            if exchange.status:
                 raise
             answer = problem_answer(error)
         if answer is not None:
-            await send_answer(sent, answer, head=scope["method"] == "HEAD")
+            await send_answer(exchange.send, answer, head=scope["method"] == "HEAD")
         if self._observe is not None:
-            self._observe(call, sent.status, time.perf_counter() - began_at)
+            self._observe(call, exchange.status, time.perf_counter() - began_at)
 
-    async def _answer(self, scope: Scope, receive: Receive, send: "_Sent") -> tuple[str, Answer | None]:
+    async def _answer(self, scope: Scope, exchange: Exchange) -> tuple[str, Answer | None]:
         """(call, answer), the answer None where the framework has sent it already."""
         authorization = accept_encoding = if_none_match = None
         for name, value in scope["headers"]:
@@ -97,22 +93,22 @@ class Front:
                 return call, await answer_call(path[len(prefix) :], scope["query_string"], wanted)
         if path == b"/v1/search":
             self._gate.check_reader(principal)
-            return "search", await self._search_answer(scope, receive)
+            return "search", await self._search_answer(scope, exchange)
         if method in _READS and not _is_open(path) and path not in SERVICE_CHECKED:
             # The services decide on every write.
             self._gate.check_reader(principal)
-        await self._pass_on({**scope, PRINCIPAL_KEY: principal}, receive, send)
+        await self._pass_on({**scope, PRINCIPAL_KEY: principal}, exchange)
         return "other", None
 
-    async def _search_answer(self, scope: Scope, receive: Receive) -> Answer:
+    async def _search_answer(self, scope: Scope, exchange: Exchange) -> Answer:
         if scope["method"] in _READS:
             return await self._search.by_query(scope["query_string"])
         if scope["method"] != "POST":
             return method_not_allowed("GET, HEAD, POST")
-        data, content_type = await _receive_body(scope, receive)
+        data, content_type = await exchange.read_body()
         return await self._search.by_body(scope["query_string"], data, content_type)
 
-    async def _pass_on(self, scope: Scope, receive: Receive, send: "_Sent") -> None:
+    async def _pass_on(self, scope: Scope, exchange: Exchange) -> None:
         path: bytes = scope["raw_path"]
         if path.startswith(REPOSITORIES) and path[len(REPOSITORIES) : len(REPOSITORIES) + 1] in {b"", b"/"}:
             _address_repository(scope, parse_address(path[len(REPOSITORIES) :]))
@@ -121,29 +117,13 @@ class Front:
             raise Unknown("route", "write /v1/repositories without escapes.")
         if scope["method"] == "HEAD":
             scope["method"] = "GET"
-            send.without_body = True
-        await self._inner(scope, receive, send)
+            exchange.leaves_body_out = True
+        await self._inner(scope, exchange.receive, exchange.send)
 
 
 def _is_open(path: bytes) -> bool:
     """Whether a path is read before a caller could have a token: probes, schemas, the pages about problems."""
     return path in OPEN_PATHS or path.startswith(OPEN_BELOW)
-
-
-class _Sent:
-    """Passes messages on, remembers the status, and can leave bodies out (for HEAD)."""
-
-    def __init__(self, send: Send) -> None:
-        self._send = send
-        self.status = 0
-        self.without_body = False
-
-    async def __call__(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self.status = message["status"]
-        elif self.without_body and message["type"] == "http.response.body":
-            message = {**message, "body": b""}
-        await self._send(message)
 
 
 def _address_repository(scope: Scope, address: Address) -> None:
@@ -159,23 +139,3 @@ def _address_repository(scope: Scope, address: Address) -> None:
     scope[REPOSITORY_KEY] = repository
     below = "" if address.sub_resource is None else f"/{address.sub_resource}"
     scope["path"] = f"{REPOSITORIES.decode()}/-{below}"
-
-
-async def _receive_body(scope: Scope, receive: Receive) -> tuple[bytes, str]:
-    """(body, content type); raises TooLarge as soon as more than BODY_BYTES_MAX bytes are announced or there."""
-    headers = dict(scope["headers"])
-    announced = headers.get(b"content-length", b"0")
-    check_size(int(announced) if announced.isdigit() else None)
-    chunks: list[bytes] = []
-    size_bytes = 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise Disconnected
-        chunk = message.get("body", b"")
-        size_bytes += len(chunk)
-        if size_bytes > BODY_BYTES_MAX:
-            raise TooLarge(f"the body is over {BODY_BYTES_MAX} bytes, the most that is read: send less.")
-        chunks.append(chunk)
-        if not message.get("more_body", False):
-            return b"".join(chunks), headers.get(b"content-type", b"").decode("latin-1")

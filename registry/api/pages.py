@@ -3,6 +3,7 @@
 from html import escape
 
 from litestar import Response, get
+from litestar.params import FromPath
 
 from registry.api.answers import NOSNIFF, Answer
 from registry.api.door import HttpRequest, parameters_of, respond
@@ -19,7 +20,7 @@ _HEADERS = [
 
 
 @get("/problems/{code:str}")
-async def get_problem_page(request: HttpRequest, code: str) -> Response[bytes]:
+async def get_problem_page(request: HttpRequest, code: FromPath[str]) -> Response[bytes]:
     """The page of one code."""
     parameters_of(request)
     kind = KINDS.get(code)

@@ -1,6 +1,7 @@
 """`/v1/playbooks`: one playbook with its contract, and why it is the one that serves (http-api.md)."""
 
 from litestar import Response, get
+from litestar.params import FromPath
 
 from registry.api.addresses import check_spelling
 from registry.api.door import HttpRequest, door_of, parameters_of, respond_json
@@ -8,7 +9,7 @@ from registry.api.parameters import Parameters
 
 
 @get("/v1/playbooks/{name:str}")
-async def get_playbook(request: HttpRequest, name: str) -> Response[bytes]:
+async def get_playbook(request: HttpRequest, name: FromPath[str]) -> Response[bytes]:
     """The effective entry, or exactly the copy that was asked for."""
     door = door_of(request)
     parameters = parameters_of(request, "repository", "version", "digest")
@@ -23,7 +24,7 @@ async def get_playbook(request: HttpRequest, name: str) -> Response[bytes]:
 
 
 @get("/v1/playbooks/{name:str}/explain")
-async def explain_playbook(request: HttpRequest, name: str) -> Response[bytes]:
+async def explain_playbook(request: HttpRequest, name: FromPath[str]) -> Response[bytes]:
     """Every copy of that name, which one serves, and the decision in words."""
     door = door_of(request)
     parameters = parameters_of(request, "repository")

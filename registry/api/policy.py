@@ -1,6 +1,7 @@
 """`/v1/policy`: the rules in force, and the changes of them that do not come from git (http-api.md)."""
 
 from litestar import Response, delete, get, post, put
+from litestar.params import FromPath
 
 from registry.api.addresses import Address, require_repository
 from registry.api.bodies import CommitBody, ReasonBody, WaiverBody
@@ -8,6 +9,7 @@ from registry.api.door import (
     HttpRequest,
     body_of,
     door_of,
+    need_token,
     parameters_of,
     principal_of,
     respond_json,
@@ -25,8 +27,8 @@ async def get_policy(request: HttpRequest) -> Response[bytes]:
     return respond_json(await door.call(door.services.policy.rules))
 
 
-@put("/v1/policy/required/{name:str}")
-async def mark_required(request: HttpRequest, name: str) -> Response[bytes]:
+@put("/v1/policy/required/{name:str}", guards=[need_token])
+async def mark_required(request: HttpRequest, name: FromPath[str]) -> Response[bytes]:
     """Mark a central playbook as required; every later read of this process obeys it."""
     door = door_of(request)
     parameters_of(request)
@@ -34,16 +36,16 @@ async def mark_required(request: HttpRequest, name: str) -> Response[bytes]:
     return respond_json(await door.call(door.services.policy.mark, principal_of(request), name, body.reason))
 
 
-@delete("/v1/policy/required/{name:str}", status_code=200)
-async def unmark_required(request: HttpRequest, name: str) -> Response[bytes]:
+@delete("/v1/policy/required/{name:str}", status_code=200, guards=[need_token])
+async def unmark_required(request: HttpRequest, name: FromPath[str]) -> Response[bytes]:
     """Take back a mark made here; `still_required_by` says where git requires it too."""
     door = door_of(request)
     parameters_of(request)
     return respond_json(await door.call(door.services.policy.unmark, principal_of(request), name))
 
 
-@put("/v1/policy/waivers/{name:str}")
-async def grant_waiver(request: HttpRequest, name: str) -> Response[bytes]:
+@put("/v1/policy/waivers/{name:str}", guards=[need_token])
+async def grant_waiver(request: HttpRequest, name: FromPath[str]) -> Response[bytes]:
     """Let one repository serve its own copy of one required playbook until a day is over."""
     door = door_of(request)
     repository = _repository(request)
@@ -54,15 +56,15 @@ async def grant_waiver(request: HttpRequest, name: str) -> Response[bytes]:
     return respond_json(waiver)
 
 
-@delete("/v1/policy/waivers/{name:str}", status_code=204)
-async def end_waiver(request: HttpRequest, name: str) -> None:
+@delete("/v1/policy/waivers/{name:str}", status_code=204, guards=[need_token])
+async def end_waiver(request: HttpRequest, name: FromPath[str]) -> None:
     """End a waiver that was granted here."""
     door = door_of(request)
     await door.call(door.services.policy.unwaive, principal_of(request), name, _repository(request))
 
 
-@put("/v1/policy/withdrawn/{name:str}")
-async def withdraw_copy(request: HttpRequest, name: str) -> Response[bytes]:
+@put("/v1/policy/withdrawn/{name:str}", guards=[need_token])
+async def withdraw_copy(request: HttpRequest, name: FromPath[str]) -> Response[bytes]:
     """Withdraw one copy, by its digest: it never serves again."""
     door = door_of(request)
     digest = _digest(request)
@@ -71,14 +73,14 @@ async def withdraw_copy(request: HttpRequest, name: str) -> Response[bytes]:
     return respond_json(withdrawal)
 
 
-@delete("/v1/policy/withdrawn/{name:str}", status_code=204)
-async def end_withdrawal(request: HttpRequest, name: str) -> None:
+@delete("/v1/policy/withdrawn/{name:str}", status_code=204, guards=[need_token])
+async def end_withdrawal(request: HttpRequest, name: FromPath[str]) -> None:
     """Take a withdrawal back."""
     door = door_of(request)
     await door.call(door.services.policy.unwithdraw, principal_of(request), name, _digest(request))
 
 
-@post("/v1/policy/accept")
+@post("/v1/policy/accept", guards=[need_token])
 async def accept_policy(request: HttpRequest) -> Response[bytes]:
     """Take it as meant that central's policy file is gone or broken at its newest commit."""
     door = door_of(request)

@@ -10,6 +10,7 @@ from registry.api.door import (
     HttpRequest,
     body_of,
     door_of,
+    need_token,
     parameters_of,
     principal_of,
     repository_of,
@@ -52,7 +53,7 @@ async def list_problems(request: HttpRequest) -> Response[bytes]:
     return respond_json(await door.call(door.services.repositories.problems, repository_of(request)))
 
 
-@put("/v1/repositories/{repository:str}")
+@put("/v1/repositories/{repository:str}", guards=[need_token])
 async def register_repository(request: HttpRequest) -> Response[bytes]:
     """Register or change: 201 or 200, whatever the sync comes to."""
     door = door_of(request)
@@ -69,7 +70,7 @@ async def register_repository(request: HttpRequest) -> Response[bytes]:
     return respond_outcome(outcome, wait_s, statuses=(201, 200))
 
 
-@delete("/v1/repositories/{repository:str}", status_code=204)
+@delete("/v1/repositories/{repository:str}", status_code=204, guards=[need_token])
 async def deregister_repository(request: HttpRequest) -> None:
     """Deregister; what was published stays readable by digest."""
     door = door_of(request)
@@ -77,7 +78,7 @@ async def deregister_repository(request: HttpRequest) -> None:
     await door.call(door.services.repositories.deregister, principal_of(request), repository_of(request))
 
 
-@post("/v1/repositories/{repository:str}/sync")
+@post("/v1/repositories/{repository:str}/sync", guards=[need_token])
 async def sync_repository(request: HttpRequest) -> Response[bytes]:
     """Read the repository now: 200 when done, 202 when not yet."""
     door = door_of(request)
@@ -89,7 +90,7 @@ async def sync_repository(request: HttpRequest) -> Response[bytes]:
     return respond_outcome(outcome, wait_s)
 
 
-@post("/v1/repositories/{repository:str}/apply")
+@post("/v1/repositories/{repository:str}/apply", guards=[need_token])
 async def apply_revision(request: HttpRequest) -> Response[bytes]:
     """Put a suspended revision in force: 200 when done, 202 when not yet."""
     door = door_of(request)

@@ -3,6 +3,7 @@
 import importlib.resources
 
 from litestar import Response, get
+from litestar.params import FromPath
 
 from registry.api.answers import NO_CACHE, NOSNIFF, Answer
 from registry.api.door import HttpRequest, door_of, parameters_of, respond
@@ -21,7 +22,7 @@ async def get_openapi(request: HttpRequest) -> Response[bytes]:
 
 
 @get("/schemas/{file:str}")
-async def get_schema(request: HttpRequest, file: str) -> Response[bytes]:
+async def get_schema(request: HttpRequest, file: FromPath[str]) -> Response[bytes]:
     """The JSON Schema of the playbook format or of the policy file."""
     parameters_of(request)
     if file not in SCHEMA_FILES:

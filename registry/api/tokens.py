@@ -1,14 +1,15 @@
 """`/v1/tokens`: making, listing and ending tokens (admin). A token's value is in one answer, once."""
 
 from litestar import Response, delete, get, post
+from litestar.params import FromPath
 
 from registry.api.answers import NO_STORE
 from registry.api.bodies import TokenBody
-from registry.api.door import HttpRequest, body_of, door_of, parameters_of, principal_of, respond_json
+from registry.api.door import HttpRequest, body_of, door_of, need_token, parameters_of, principal_of, respond_json
 from registry.errors import RequestInvalid
 
 
-@post("/v1/tokens")
+@post("/v1/tokens", guards=[need_token])
 async def create_token(request: HttpRequest) -> Response[bytes]:
     """The new token, with its value as `token`."""
     door = door_of(request)
@@ -27,7 +28,7 @@ async def create_token(request: HttpRequest) -> Response[bytes]:
     return respond_json({**token, "token": secret}, status=201, cache=NO_STORE)
 
 
-@get("/v1/tokens")
+@get("/v1/tokens", guards=[need_token])
 async def list_tokens(request: HttpRequest) -> Response[bytes]:
     """Every token, without values."""
     door = door_of(request)
@@ -35,8 +36,8 @@ async def list_tokens(request: HttpRequest) -> Response[bytes]:
     return respond_json(await door.call(door.services.tokens.list, principal_of(request)), cache=NO_STORE)
 
 
-@delete("/v1/tokens/{token_id:str}", status_code=204)
-async def revoke_token(request: HttpRequest, token_id: str) -> None:
+@delete("/v1/tokens/{token_id:str}", status_code=204, guards=[need_token])
+async def revoke_token(request: HttpRequest, token_id: FromPath[str]) -> None:
     """End a token at once."""
     door = door_of(request)
     parameters_of(request)
