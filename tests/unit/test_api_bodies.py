@@ -1,0 +1,49 @@
+import pytest
+
+from registry.api.bodies import RegistrationBody, SearchBody, WaiverBody, read_body
+from registry.errors import RequestInvalid
+
+JSON = "application/json"
+
+
+@pytest.mark.parametrize(
+    "content_type", [JSON, "application/json; charset=utf-8", "Application/JSON", "application/merge+json"]
+)
+def test_json_is_read(content_type: str) -> None:
+    assert read_body(SearchBody, b'{"q": "x"}', content_type).q == "x"
+
+
+@pytest.mark.parametrize("content_type", ["", "text/plain", "application/x-www-form-urlencoded", "application/jsonx"])
+def test_nothing_else_is_read(content_type: str) -> None:
+    with pytest.raises(RequestInvalid, match="application/json"):
+        read_body(SearchBody, b'{"q": "x"}', content_type)
+
+
+def test_a_member_given_twice_is_refused() -> None:
+    with pytest.raises(RequestInvalid, match="twice"):
+        read_body(SearchBody, b'{"q": "x", "q": "y"}', JSON)
+
+
+def test_types_are_not_converted() -> None:
+    with pytest.raises(RequestInvalid):
+        read_body(SearchBody, b'{"limit": "5"}', JSON)
+
+
+@pytest.mark.parametrize("until", ['"tomorrow"', "20300101", '"2030-13-01"', "null"])
+def test_a_day_that_is_none_is_refused(until: str) -> None:
+    with pytest.raises(RequestInvalid, match="until"):
+        read_body(WaiverBody, f'{{"reason": "x", "until": {until}}}'.encode(), JSON)
+
+
+def test_every_fault_is_named() -> None:
+    with pytest.raises(RequestInvalid) as refusal:
+        read_body(RegistrationBody, b'{"urll": "x", "paths": [1]}', JSON)
+    errors = refusal.value.extra["errors"]
+    assert isinstance(errors, list)
+    assert {item["member"] for item in errors} == {"url", "team", "urll", "paths.0"}
+
+
+def test_the_value_of_a_faulty_member_is_not_repeated() -> None:
+    with pytest.raises(RequestInvalid) as refusal:
+        read_body(RegistrationBody, b'{"url": 1, "team": "x", "credential": ["hunter2secret"]}', JSON)
+    assert "hunter2secret" not in str(refusal.value) + str(refusal.value.extra)
