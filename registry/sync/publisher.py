@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from indexer.document import Document, document_id
 from registry.catalog.documents import scope_of, to_document
 from registry.catalog.revision import Revision, read_revision
+from registry.playbook.reading import LOADER_VERSION
 from registry.ports import AuditEntry, IndexWriting, Pointer, Publication, Store
 from registry.sync.step import StepResult
 
@@ -36,18 +37,19 @@ class Publisher:
         self._deletions: list[_Deletion] = []
 
     def reconcile(self, pointers: Iterable[Pointer]) -> frozenset[str]:
-        """Make the index hold exactly what the pointers say; returns the loaders that their revisions name.
+        """Make the index hold exactly what the pointers say; returns the sources that another loader has read.
 
         What is missing comes from the stored documents, so a lost or newly made index needs no git.
         """
-        loaders: set[str] = set()
+        outdated: set[str] = set()
         wanted: dict[str, tuple[str, str, str]] = {}
         for pointer in pointers:
             body = self._store.revision(pointer.revision)
             if body is None:
                 continue
             revision = read_revision(body)
-            loaders.add(revision.loader)
+            if revision.loader != LOADER_VERSION:
+                outdated.add(pointer.repository)
             documents = _documents(revision)
             self._in_force[pointer.repository] = frozenset(documents)
             wanted.update(documents)
@@ -59,7 +61,7 @@ class Publisher:
             self._index.apply(self._to_documents({key: missing[key] for key in keys}), ())
         if surplus:
             self._index.apply((), surplus)
-        return frozenset(loaders)
+        return frozenset(outdated)
 
     def publish(self, results: Sequence[StepResult]) -> tuple[bool, ...]:
         """Whether each result's revision is in force now; results without a revision count as true."""

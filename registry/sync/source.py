@@ -23,29 +23,42 @@ HISTORY_COMMITS_MAX = 100
 HELD_LOOKUPS_MAX = 200
 """How many broken files of one source are looked up in its history; further ones fall back to what served before."""
 
+CACHE_BYTES_MAX = 128 * 1024 * 1024
+CACHE_SHARE = 6
+"""A reading is counted at six times its file's bytes: contract, canonical text, and what objects cost beyond them."""
+CACHE_ENTRY_BYTES = 2_048
+
 
 class ReadingCache:
-    """Readings by path, blob and role, so that an unchanged file is parsed once. Bounded; safe to share."""
+    """Readings by path, blob and role, so that an unchanged file is parsed once. Bounded in bytes; safe to share."""
 
-    def __init__(self, entries_max: int = 20_000) -> None:
-        self._entries_max = entries_max
-        self._readings: OrderedDict[tuple[str, str, str], Reading] = OrderedDict()
+    def __init__(self, bytes_max: int = CACHE_BYTES_MAX) -> None:
+        self._bytes_max = bytes_max
+        self._size_bytes = 0
+        self._readings: OrderedDict[tuple[str, str, str], tuple[Reading, int]] = OrderedDict()
         self._lock = Lock()
 
-    def get(self, key: tuple[str, str, str]) -> Reading | None:
-        """The reading of that (path, blob id, role), or None."""
+    def get(self, key: tuple[str, str, str]) -> tuple[Reading, int] | None:
+        """The reading of that (path, blob id, role) with its file's size in bytes, or None."""
         with self._lock:
-            reading = self._readings.get(key)
-            if reading is not None:
+            found = self._readings.get(key)
+            if found is not None:
                 self._readings.move_to_end(key)
-            return reading
+            return found
 
-    def put(self, key: tuple[str, str, str], reading: Reading) -> None:
-        """Keep a reading, letting go of the one unused longest."""
+    def put(self, key: tuple[str, str, str], reading: Reading, size_bytes: int) -> None:
+        """Keep a reading of a file of that size, letting go of those unused longest."""
         with self._lock:
-            self._readings[key] = reading
-            if len(self._readings) > self._entries_max:
-                self._readings.popitem(last=False)
+            old = self._readings.pop(key, None)
+            self._size_bytes += _cost(size_bytes) - (_cost(old[1]) if old else 0)
+            self._readings[key] = (reading, size_bytes)
+            while self._size_bytes > self._bytes_max:
+                _, (_, freed) = self._readings.popitem(last=False)
+                self._size_bytes -= _cost(freed)
+
+
+def _cost(size_bytes: int) -> int:
+    return CACHE_ENTRY_BYTES + CACHE_SHARE * size_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +98,7 @@ def read_source(
     tree = source.read(head.commit)
     files = tree.list_files(enter=plan.roots.enter, wanted=plan.roots.wanted)
     policy_blob = tree.blob_id(plan.policy_path) if plan.policy_path is not None else None
-    fingerprint = fingerprint_of(files, policy_blob)
+    fingerprint = fingerprint_of(files, plan.roots, policy_blob)
     if _is_unchanged(previous, fingerprint, head, plan):
         return None
     policy, policy_problems = _read_policy_file(tree, policy_blob, plan, previous)
@@ -118,12 +131,14 @@ def read_source(
     return SourceRead(revision, body, digest_of(body), {item.digest: item.contract_bytes for item in found.playbooks})
 
 
-def fingerprint_of(files: Sequence[TreeFile], policy_blob: str | None) -> str:
+def fingerprint_of(files: Sequence[TreeFile], roots: Roots, policy_blob: str | None) -> str:
     """The digest of everything that is read: while it stays the same, there is nothing to read again.
 
-    The listed files and not the roots' tree ids: a link's target may lie outside every root.
+    The listed files and not the roots' tree ids: a link's target may lie outside every root. Each with its root's
+    place: the order of the roots decides between twins.
     """
-    return digest_of(canonical([policy_blob, *([file.path, file.kind, file.blob_id] for file in files)]))
+    rows = [[file.path, file.kind, file.blob_id, roots.index(file.path)] for file in files]
+    return digest_of(canonical([policy_blob, *rows]))
 
 
 def _is_unchanged(previous: Revision | None, fingerprint: str, head: RemoteHead, plan: SourcePlan) -> bool:
@@ -208,12 +223,12 @@ class _FileReader:
         key = (path, blob, self._plan.kind)
         cached = self._cache.get(key)
         if cached is not None:
-            return cached, 0
+            return cached
         data = self._tree.read_blob(blob, self._plan.limits.file_bytes)
         if not isinstance(data, bytes):
             return _too_large(path, self._plan.limits), 0
         reading = self._parse(path, data)
-        self._cache.put(key, reading)
+        self._cache.put(key, reading, len(data))
         return reading, len(data)
 
     def _parse(self, path: str, data: bytes) -> Reading:

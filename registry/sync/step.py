@@ -25,14 +25,16 @@ ACCEPT_POLICY = "accept-policy:"
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """One registration's part of a job: what is in force, how far it came, and what somebody asked for."""
+    """One registration's part of a job: what is in force, how far it came, and what somebody asked for.
+
+    A status without `seen` is of a source that must be read again, without `ref` of one whose remote or ref changed.
+    """
 
     registration: Registration
     plan: SourcePlan
     status: SyncStatus
     in_force: str | None
     request: SyncRequest | None = None
-    must_read: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +94,9 @@ def run_steps(
 
 
 def _is_due(item: Assignment, head: RemoteHead) -> bool:
-    asked = item.request is not None and item.request.apply is not None
-    return item.must_read or asked or item.status.seen != head.commit or item.status.ref != head.ref
+    """Whether a head is read: a new one, one that was asked for, or one whose revision is nowhere (any more)."""
+    is_lost = item.in_force is None and item.status.state is SyncState.OK
+    return item.request is not None or is_lost or item.status.seen != head.commit or item.status.ref != head.ref
 
 
 def _read(
@@ -108,7 +111,8 @@ def _read(
     previous = None if body is None else read_revision(body)
     apply = item.request.apply if item.request is not None else None
     accept = apply == ACCEPT_POLICY + head.commit
-    read = read_source(source, head, replace(item.plan, accept_policy=accept), previous, cache)
+    earlier = _same_line(item, head, previous)
+    read = read_source(source, head, replace(item.plan, accept_policy=accept), earlier, cache)
     if read is None:
         return _unchanged(item, head, now())
     descends = previous is None or source.read(head.commit).is_ancestor(previous.commit, head.commit)
@@ -131,6 +135,16 @@ def _read(
     if publish.digest == item.in_force:
         return StepResult(item.registration, status)
     return StepResult(item.registration, status, item.in_force, publish, previous, judged.lost)
+
+
+def _same_line(item: Assignment, head: RemoteHead, previous: Revision | None) -> Revision | None:
+    """The revision in force as far as a new one may lean on it.
+
+    Held copies belong to a (remote, ref), and changing either starts anew; rules never weaken by that (merge.md).
+    """
+    if previous is None or (item.status.ref is not None and previous.ref == head.ref):
+        return previous
+    return replace(previous, copies=(), problems=(), fingerprint="")
 
 
 def _as_read(revision: Revision) -> SourceRead:

@@ -4,21 +4,19 @@ Reconciliation is level-triggered: the loop compares what is registered, what a 
 crash between two steps heals itself at the next start.
 """
 
+import contextlib
 import queue
 from collections import defaultdict
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from threading import Event, Thread
 
 import structlog
 
-from policies import rules, schedule
-from policies.rules import RuleSet
-from registry.catalog.revision import read_revision
-from registry.errors import RateLimited, SourceFault
-from registry.playbook.reading import LOADER_VERSION
+from policies import schedule
+from registry.errors import RateLimited, SourceFault, Unavailable, Unknown
 from registry.ports import (
     ApiRules,
     Changes,
@@ -30,18 +28,24 @@ from registry.ports import (
     Signal,
     Store,
     SyncRequest,
+    SyncState,
     SyncStatus,
 )
+from registry.sync.agenda import SOONEST, Agenda, Group
+from registry.sync.expiry import RuleClock
 from registry.sync.publisher import Publisher
 from registry.sync.source import ReadingCache, SourcePlan
 from registry.sync.step import Assignment, StepResult, failed, run_steps
 
 FLUSH_INTERVAL = timedelta(seconds=10)
 IDLE_WAIT_S = 0.5
+STORE_PAUSE_S = 1.0
+STOP_WAIT_S = 3.0
+"""How long what is under way may still take when the worker is told to stop."""
+JOBS_PER_THREAD = 8
+"""Jobs that are given out ahead: enough for batches, few enough that a wish never waits behind all sources."""
 
 log = structlog.get_logger(__name__)
-
-_Group = tuple[str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,13 @@ class WorkerOptions:
     poll_interval_s: float
     threads: int
     plan: Callable[[Registration], SourcePlan]
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    group: Group
+    assignments: tuple[Assignment, ...]
+    results: tuple[StepResult, ...] = ()
 
 
 class Worker:
@@ -82,46 +93,75 @@ class Worker:
         self._cache = ReadingCache()
         self._sequence = 0
         self._registrations: dict[str, Registration] = {}
+        self._members: dict[Group, dict[str, Registration]] = defaultdict(dict)
         self._statuses: dict[str, SyncStatus] = {}
         self._pointers: dict[str, Pointer] = {}
         self._requests: dict[str, SyncRequest] = {}
-        self._due: dict[_Group, datetime] = {}
-        self._busy: set[_Group] = set()
+        self._agenda = Agenda()
+        self._under_way: dict[Future[None], _Job] = {}
+        self._finished: list[_Job] = []
         self._unsaved: set[str] = set()
+        self._is_urgent = False
         self._flushed_at = now()
-        self._must_read: set[str] = set()
         self._api = ApiRules()
-        self._central_policy: tuple[str, RuleSet] = ("", RuleSet())
-        self._news: queue.Queue[tuple[_Group, tuple[StepResult, ...]] | None] = queue.Queue()
+        self._rule_clock = RuleClock(store)
+        self._news: queue.Queue[_Job | None] = queue.Queue()
 
     def run(self, stop: Event) -> None:
-        """Work until `stop` is set; then finish what is under way and save every status."""
+        """Work until `stop` is set; then wait a moment for what is under way, and save every status.
+
+        What did not end by then is left behind in its thread; the wishes that it was to fulfil go back to the store.
+        """
         self._start()
         listener = Thread(target=self._listen, args=(stop,), name="wake", daemon=True)
         listener.start()
-        with ThreadPoolExecutor(self._options.threads, "sync") as pool:
+        pool = ThreadPoolExecutor(self._options.threads, "sync")
+        try:
             while not stop.is_set():
-                self._follow()
-                self._submit_due(pool)
-                self._collect()
-                self._publisher.delete_due()
-                self._flush()
-        self._drain()
-        self._flush(everything=True)
+                try:
+                    self._turn(pool)
+                except Unavailable as pause:
+                    # A locked or full store: what was found stays here until it can be written.
+                    log.warning("the store cannot be used now; trying again", reason=str(pause))
+                    stop.wait(STORE_PAUSE_S)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+        self._finish()
+        listener.join(2 * IDLE_WAIT_S)
+
+    def _turn(self, pool: ThreadPoolExecutor) -> None:
+        self._follow()
+        self._submit_due(pool)
+        self._flush()
+        self._collect(self._wait_s())
+        self._publisher.delete_due()
+
+    def _finish(self) -> None:
+        wait([future for future in self._under_way if not future.cancelled()], STOP_WAIT_S)
+        try:
+            self._collect(0.0)
+            self._give_back_requests()
+            self._flush(everything=True)
+        except Unavailable as fault:
+            log.warning("the last statuses could not be saved", reason=str(fault))
 
     def _start(self) -> None:
         self._follow()
-        loaders = self._publisher.reconcile(self._pointers.values())
-        if loaders - {LOADER_VERSION}:
-            self._must_read = set(self._pointers)
-        now = self._now()
-        groups = self._groups()
-        for group in groups:
-            saved = [self._statuses[item.id].next_due_at for item in groups[group] if item.id in self._statuses]
-            later = min((at for at in saved if at is not None), default=None)
-            spread = schedule.first_due(now, interval_s=self._options.poll_interval_s, jitter=self._jitter())
-            is_central = any(item.role is Role.CENTRAL for item in groups[group])
-            self._due[group] = now if is_central or later is None else max(now, min(later, spread))
+        outdated = self._publisher.reconcile(self._pointers.values())
+        for repository in outdated & self._statuses.keys():
+            self._statuses[repository] = replace(self._statuses[repository], seen=None)
+        # Serving processes may have opened an index that was only now filled again.
+        self._outgoing.wake()
+
+    def _first_due(self, registration: Registration) -> datetime:
+        """When a source is looked at after its registration was first seen: now, or when it was planned before."""
+        status = self._statuses.get(registration.id)
+        if registration.role is Role.CENTRAL:
+            return SOONEST
+        if status is None or status.next_due_at is None or status.seen is None:
+            return self._now()
+        spread = schedule.first_due(self._now(), interval_s=self._options.poll_interval_s, jitter=self._jitter())
+        return min(status.next_due_at, spread)
 
     def _listen(self, stop: Event) -> None:
         while not stop.is_set():
@@ -132,76 +172,107 @@ class Worker:
         changes = self._store.changes_since(self._sequence)
         if changes.sequence == self._sequence:
             return
-        self._sequence = changes.sequence
         self._adopt(changes)
+        # A request is gone once it was taken: what else the change asks for is written down before.
+        self._flush()
         for request in self._store.take_requests():
-            registration = self._registrations.get(request.repository)
-            if registration is not None:
-                self._requests[request.repository] = request
-                self._due[_group(registration)] = self._now()
+            self._want(request)
+        self._sequence = changes.sequence
+
+    def _want(self, request: SyncRequest) -> None:
+        registration = self._registrations.get(request.repository)
+        if registration is None:
+            return
+        earlier = self._requests.get(request.repository)
+        if earlier is not None:
+            newest = max(request.sequence, earlier.sequence)
+            request = SyncRequest(newest, request.repository, request.apply or earlier.apply)
+        self._requests[request.repository] = request
+        self._agenda.plan(_group(registration), SOONEST)
 
     def _adopt(self, changes: Changes) -> None:
+        for status in changes.statuses:
+            self._statuses.setdefault(status.repository, status)
         for registration in changes.registrations:
-            known = self._registrations.get(registration.id)
-            if registration.deregistered_at is not None:
-                if known is not None:
-                    self._drop(registration.id)
-                continue
-            if known is not None and known.registered_at != registration.registered_at:
-                # Deregistered and registered again between two looks at the store: what was known of it has ended.
-                self._drop(registration.id)
-                known = None
-            self._registrations[registration.id] = registration
-            if known is None or _group(known) != _group(registration) or known.paths != registration.paths:
-                self._due.setdefault(_group(registration), self._now())
-            if known is not None and known != registration:
-                self._must_read.add(registration.id)
-                self._due[_group(registration)] = self._now()
+            self._adopt_registration(registration)
         for pointer in changes.pointers:
             self._pointers[pointer.repository] = pointer
         self._api = changes.rules or self._api
-        for status in changes.statuses:
-            self._statuses.setdefault(status.repository, status)
+
+    def _adopt_registration(self, registration: Registration) -> None:
+        known = self._registrations.get(registration.id)
+        if known == registration:
+            return
+        if known is not None and known.registered_at != registration.registered_at:
+            # Deregistered and registered again between two looks at the store: what was known of it has ended.
+            self._drop(registration.id)
+            known = None
+        if registration.deregistered_at is not None:
+            self._drop(registration.id)
+            return
+        self._registrations[registration.id] = registration
+        if known is None:
+            self._agenda.plan(_group(registration), self._first_due(registration))
+        else:
+            self._forget_member(known)
+            self._must_read(registration, is_moved=_group(known) != _group(registration))
+            self._agenda.plan(_group(registration), self._now())
+        self._members[_group(registration)][registration.id] = registration
+
+    def _must_read(self, registration: Registration, *, is_moved: bool) -> None:
+        """Have a source read again that was registered in another way, also by the worker after a crash."""
+        status = self._statuses.get(registration.id)
+        if status is not None:
+            self._statuses[registration.id] = replace(status, seen=None, ref=None if is_moved else status.ref)
+            self._unsaved.add(registration.id)
+            self._is_urgent = True
 
     def _drop(self, repository: str) -> None:
+        known = self._registrations.get(repository)
+        if known is not None:
+            self._forget_member(known)
         for table in (self._registrations, self._statuses, self._pointers, self._requests):
             table.pop(repository, None)
         self._unsaved.discard(repository)
         self._publisher.forget(repository)
 
-    def _groups(self) -> dict[_Group, list[Registration]]:
-        groups: dict[_Group, list[Registration]] = defaultdict(list)
-        for registration in self._registrations.values():
-            groups[_group(registration)].append(registration)
-        return groups
+    def _forget_member(self, registration: Registration) -> None:
+        members = self._members[_group(registration)]
+        members.pop(registration.id, None)
+        if not members:
+            del self._members[_group(registration)]
 
     def _submit_due(self, pool: ThreadPoolExecutor) -> None:
-        now = self._now()
-        due = {group for group, at in self._due.items() if at <= now} - self._busy
-        if not due:
-            return
-        groups = self._groups()
-        for group in sorted(due, key=lambda item: (self._due[item], str(item))):
-            members = groups.get(group)
+        free = JOBS_PER_THREAD * self._options.threads - self._agenda.busy
+        for group in self._agenda.take(self._now(), max(0, free)):
+            # Central first: a mirror that it shares with a part of its repository is a whole one.
+            members = sorted(self._members.get(group, {}).values(), key=lambda item: (item.role, item.id))
             if not members:
-                del self._due[group]
+                self._agenda.release(group)
                 continue
-            self._busy.add(group)
-            self._due[group] = now + timedelta(days=1)
-            pool.submit(self._work, group, tuple(self._assignment(item) for item in members))
+            job = _Job(group, tuple(self._assignment(item) for item in members))
+            future = pool.submit(self._work, job)
+            self._under_way[future] = job
+            future.add_done_callback(lambda _: self._news.put(None))
 
     def _assignment(self, registration: Registration) -> Assignment:
         pointer = self._pointers.get(registration.id)
+        status = self._statuses.get(registration.id) or SyncStatus(registration.id)
+        if status.state is SyncState.PENDING:
+            status = replace(status, state=SyncState.SYNCING, since=self._now())
+            self._statuses[registration.id] = status
+            self._unsaved.add(registration.id)
+            self._is_urgent = True
         return Assignment(
             registration,
             self._options.plan(registration),
-            self._statuses.get(registration.id) or SyncStatus(registration.id),
+            status,
             pointer.revision if pointer else None,
             self._requests.pop(registration.id, None),
-            registration.id in self._must_read,
         )
 
-    def _work(self, group: _Group, assignments: tuple[Assignment, ...]) -> None:
+    def _work(self, job: _Job) -> None:
+        assignments = job.assignments
         try:
             source = self._git.open(assignments[0].registration)
             results = run_steps(
@@ -213,116 +284,127 @@ class Worker:
             log.exception("sync failed", repository=assignments[0].registration.id)
             surprise = SourceFault(f"the registry failed on this source ({type(error).__name__}); it will try again.")
             results = tuple(failed(item, surprise, self._now()) for item in assignments)
-        self._news.put((group, results))
+        self._news.put(replace(job, results=results))
 
-    def _collect(self) -> None:
+    def _collect(self, timeout_s: float) -> None:
         """Take what the pool finished, everything that is there at once, and publish it as one batch."""
-        finished: list[tuple[_Group, tuple[StepResult, ...]]] = []
         try:
-            item = self._news.get(timeout=self._wait_s())
+            item = self._news.get(timeout=timeout_s) if timeout_s > 0 else self._news.get_nowait()
             while True:
-                finished.extend([item] if item is not None else [])
+                self._finished.extend([item] if item is not None else [])
                 item = self._news.get_nowait()
         except queue.Empty:
             pass
-        if finished:
-            self._settle(finished)
+        self._under_way = {
+            future: job for future, job in self._under_way.items() if future.cancelled() or not future.done()
+        }
+        if self._finished:
+            # What is registered may have changed while it was read.
+            self._follow()
+            self._settle()
+            self._flush()
 
     def _wait_s(self) -> float:
-        waiting = [at for group, at in self._due.items() if group not in self._busy]
-        if not waiting:
+        """How long the loop may sleep: until the next source is due and there is a thread for it."""
+        due_at = self._agenda.next_at()
+        if due_at is None or self._agenda.busy >= JOBS_PER_THREAD * self._options.threads:
             return IDLE_WAIT_S
-        return min(IDLE_WAIT_S, max(0.0, (min(waiting) - self._now()).total_seconds()))
+        return min(IDLE_WAIT_S, max(0.0, (due_at - self._now()).total_seconds()))
 
-    def _settle(self, finished: list[tuple[_Group, tuple[StepResult, ...]]]) -> None:
-        results = [result for _, group_results in finished for result in group_results]
+    def _settle(self) -> None:
+        results = [item for job in self._finished for item in job.results if self._is_current(item)]
         moved = self._publisher.publish(results)
-        changed: list[SyncStatus] = []
+        jobs, self._finished = self._finished, []
+        settled: set[str] = set()
         for result, is_moved in zip(results, moved, strict=True):
-            repository = result.registration.id
-            if repository not in self._registrations:
-                continue
             if not is_moved:
-                self._due[_group(result.registration)] = self._now()
+                self._resync()
                 continue
-            if result.read is not None:
-                self._pointers[repository] = Pointer(repository, result.read.digest, result.counts)
-                log.info("in force", repository=repository, commit=result.read.revision.commit)
-            self._must_read.discard(repository)
-            before = self._statuses.get(repository)
-            self._statuses[repository] = result.status
-            if _is_news(before, result):
-                changed.append(result.status)
-            else:
-                self._unsaved.add(repository)
-        for group, group_results in finished:
-            self._plan_next(group, group_results)
-        if changed:
-            self._save(status.repository for status in changed)
+            settled.add(result.registration.id)
+            self._take_over(result)
+        for job in jobs:
+            self._plan_next(job, settled)
 
-    def _plan_next(self, group: _Group, results: tuple[StepResult, ...]) -> None:
-        self._busy.discard(group)
-        if any(result.registration.id in self._requests for result in results):
-            self._due[group] = self._now()
-            return
-        fault = next((result.fault for result in results if result.fault is not None), None)
-        attempts = max((result.status.attempts for result in results), default=0)
-        retry_after_s = fault.retry_after_s if isinstance(fault, RateLimited) else None
+    def _is_current(self, result: StepResult) -> bool:
+        """Whether what was read is still registered, and in the same way."""
+        return self._registrations.get(result.registration.id) == result.registration
+
+    def _resync(self) -> None:
+        """Somebody else moved or removed a pointer: look at everything in the store again."""
+        self._sequence = 0
+        self._pointers.clear()
+
+    def _take_over(self, result: StepResult) -> None:
+        repository = result.registration.id
+        if result.read is not None:
+            self._pointers[repository] = Pointer(repository, result.read.digest, result.counts)
+            log.info("in force", repository=repository, commit=result.read.revision.commit)
+        before = self._statuses.get(repository)
+        if result.fault is not None and (before is None or before.state is not result.status.state):
+            log.warning(
+                "not read", repository=repository, state=result.status.state.value, reason=result.status.message
+            )
+        self._statuses[repository] = result.status
+        self._unsaved.add(repository)
+        self._is_urgent = self._is_urgent or _is_news(before, result)
+
+    def _plan_next(self, job: _Job, settled: set[str]) -> None:
+        fault = next((result.fault for result in job.results if result.fault is not None), None)
+        attempts = max((result.status.attempts for result in job.results), default=0)
         at = schedule.next_due(
             self._now(),
             interval_s=self._options.poll_interval_s,
             jitter=self._jitter(),
             attempts=attempts if fault is not None and fault.passing else 0,
-            retry_after_s=retry_after_s,
+            retry_after_s=fault.retry_after_s if isinstance(fault, RateLimited) else None,
         )
-        if self._due.get(group, at) > self._now() + timedelta(hours=1) or self._due[group] > at:
-            self._due[group] = at
-        for result in results:
-            status = self._statuses.get(result.registration.id)
-            if status is not None:
-                self._statuses[status.repository] = replace(status, next_due_at=self._due[group])
-
-    def _save(self, repositories: object) -> None:
-        ids = set(repositories)  # type: ignore[call-overload]  # any iterable of ids
-        self._store.record_statuses([self._statuses[item] for item in sorted(ids) if item in self._statuses])
-        self._unsaved -= ids
-        self._outgoing.wake()
+        for item in job.assignments:
+            repository = item.registration.id
+            if repository in settled:
+                self._statuses[repository] = replace(self._statuses[repository], next_due_at=at)
+            elif repository in self._registrations:
+                at = self._now()
+                if item.request is not None:
+                    self._want(item.request)
+        self._agenda.plan(job.group, at)
+        self._agenda.release(job.group)
 
     def _flush(self, *, everything: bool = False) -> None:
-        if not everything and self._now() - self._flushed_at < FLUSH_INTERVAL:
+        """Save statuses: news at once, the bookkeeping of unchanged polls every 10 s in one write."""
+        is_time = everything or self._now() - self._flushed_at >= FLUSH_INTERVAL
+        if not (is_time or self._is_urgent):
             return
-        self._flushed_at = self._now()
-        if self._unsaved:
-            self._save(frozenset(self._unsaved))
-        self._advance_rule_date()
+        self._save(self._unsaved)
+        self._is_urgent = False
+        if is_time:
+            self._flushed_at = self._now()
+            self._advance_rule_date()
+
+    def _save(self, repositories: Iterable[str]) -> None:
+        statuses = [self._statuses[item] for item in sorted(repositories) if item in self._statuses]
+        if statuses:
+            self._store.record_statuses(statuses)
+            self._outgoing.wake()
+        self._unsaved.clear()
+
+    def _give_back_requests(self) -> None:
+        """Store the wishes again that nobody will fulfil before the next start."""
+        for job in self._under_way.values():
+            for item in job.assignments:
+                if item.request is not None:
+                    self._want(item.request)
+        for request in self._requests.values():
+            with contextlib.suppress(Unknown):
+                self._store.request_sync(request.repository, request.apply)
 
     def _advance_rule_date(self) -> None:
-        """The next waiver's end is a due item: the stored rule date moves past it (merge.md, Required)."""
         central = next((item.id for item in self._registrations.values() if item.role is Role.CENTRAL), None)
         pointer = self._pointers.get(central) if central else None
-        if pointer is None:
-            return
-        if self._central_policy[0] != pointer.revision:
-            body = self._store.revision(pointer.revision)
-            policy = read_revision(body).policy if body is not None else None
-            self._central_policy = (pointer.revision, policy or RuleSet())
-        api = RuleSet(marks=self._api.marks, waivers=self._api.waivers, withdrawals=self._api.withdrawals)
-        expiry = rules.next_expiry(rules.combine(self._central_policy[1], api), self._api.rule_date)
-        today = self._now().date()
-        if expiry is not None and expiry < today:
-            self._store.advance_rule_date(today)
+        if pointer is not None and self._rule_clock.advance(pointer, self._api, self._now().date()):
             self._outgoing.wake()
 
-    def _drain(self) -> None:
-        finished = []
-        while not self._news.empty():
-            item = self._news.get_nowait()
-            finished.extend([item] if item is not None else [])
-        if finished:
-            self._settle(finished)
 
-
-def _group(registration: Registration) -> _Group:
+def _group(registration: Registration) -> Group:
     return registration.url, registration.ref
 
 
