@@ -235,7 +235,8 @@ def test_a_secret_in_a_url_does_not_come_back(open_registry: Bare) -> None:
 
 
 @pytest.mark.parametrize(
-    "spelling", ["https://user:hunter2secret@", "user:hunter2secret@ho st/a/b", "https://u:hunter2secret" + "x" * 90 + "@h"]
+    "spelling",
+    ["https://user:hunter2secret@", "user:hunter2secret@ho st/a/b", "https://u:hunter2secret" + "x" * 90 + "@h"],
 )
 def test_a_secret_in_a_spelling_does_not_come_back(open_registry: Bare, spelling: str) -> None:
     answer = open_registry.ask("GET", "/v1/catalogs", params={"repository": spelling})
@@ -266,6 +267,18 @@ def test_every_problem_type_leads_to_a_page(open_registry: Bare, code: str) -> N
     answer = open_registry.ask("GET", f"/problems/{code}")
     assert (answer.status_code, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert code in answer.text
+
+
+@pytest.mark.parametrize("file", ["playbook.v1.json", "policy.v1.json"])
+def test_the_schemas_of_the_formats_are_served(closed: Bare, file: str) -> None:
+    answer = closed.ask("GET", f"/schemas/{file}")
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "application/schema+json")
+    assert answer.json()["$schema"].startswith("https://json-schema.org/")
+
+
+@pytest.mark.parametrize("file", ["other.json", "..%2Fnative.py", "%2e%2e"])
+def test_no_other_file_is_served_as_a_schema(closed: Bare, file: str) -> None:
+    assert closed.ask("GET", f"/schemas/{file}").status_code == 404
 
 
 def test_the_openapi_document_has_every_route_and_every_hot_call(open_registry: Bare) -> None:
