@@ -8,7 +8,6 @@ from typing import cast
 from litestar import Litestar, Request, Response
 from litestar.datastructures import State
 from litestar.serialization import encode_json
-from litestar.types import ASGIApp
 
 from registry.api import audit, health, pages, playbooks, policy, repositories, schemas, tokens
 from registry.api.answers import Application
@@ -93,7 +92,7 @@ def create_app(
         state=State({"door": door}),
     )
     return Front(
-        cast("Application", cast("ASGIApp", inner)),
+        cast("Application", inner),
         Gate(services.tokens, threads, anonymous_read=anonymous_read),
         CatalogCalls(services.catalogs, threads, public=anonymous_read),
         SearchCalls(services.search, threads),
