@@ -111,7 +111,7 @@ def test_an_id_of_another_team_is_forbidden(tmp_path):
 def test_a_url_that_is_not_the_ids_is_refused(tmp_path):
     with running(tmp_path, CENTRAL) as world:
         request = RegistrationRequest("https://github.com/acme/b", "checkout")
-        with pytest.raises(RepositoryInvalid, match="github.com/acme/b"):
+        with pytest.raises(RepositoryInvalid, match=r"github\.com/acme/b"):
             world.services.repositories.register(team("checkout"), "github.com/acme/a", request)
         with pytest.raises(Unknown):
             world.services.repositories.get("github.com/acme/a")
@@ -126,7 +126,7 @@ def test_a_mass_deletion_waits_until_it_is_applied(tmp_path):
     many = {f"playbooks/p{at}.yaml": playbook(f"p{at}") for at in range(12)}
     with running(tmp_path, CENTRAL) as world:
         repo = world.service("checkout", many)
-        head = repo.commit({path: None for path in list(many)[:11]})
+        head = repo.commit(dict.fromkeys(list(many)[:11]))
         view = world.sync("checkout")
         assert (view["sync"]["state"], view["playbooks"]) == ("suspended", 12)
         assert f"registry apply github.com/acme/checkout --commit {head}" in view["sync"]["message"]
