@@ -1,7 +1,8 @@
 """The first function that sees a request: it answers the hot calls itself and hands the rest to the framework.
 
-A plain ASGI function costs a quarter of what a routed handler costs per request, and only here can the raw path be read, HEAD be answered for every GET, and every caller be authenticated before any route
-is looked up: a check inside the router can be missed by a path that the router spells in another way.
+A plain ASGI function costs a quarter of what a routed handler costs per request. And only here can the raw path be
+read, HEAD be answered for every GET, and every caller be authenticated before any route is looked up: a check inside
+the router can be missed by a path that the router spells in another way.
 """
 
 import time
