@@ -95,8 +95,9 @@ class Repositories:
         cursor: str | None = None,
         limit: int = LIMIT_DEFAULT,
     ) -> dict[str, Json]:
-        """A page of registrations by id, central first among equals of the alphabet; `next_cursor` is the last id.
+        """A page of registrations by id; `next_cursor` is the last id.
 
+        `snapshot` is null where nobody has read the catalog since it changed: a list composes none.
         Raises RequestInvalid for a filter that is none.
         """
         if not 1 <= limit <= LIMIT_MAX:
@@ -125,8 +126,11 @@ class Repositories:
         return {"items": rows, "next_cursor": None}
 
     def get(self, repository: str) -> dict[str, Json]:
-        """One repository. Raises Unknown where it is not registered."""
-        return self._view(self._registered(repository).id)
+        """One repository, with the digest of its snapshot in force. Raises Unknown where it is not registered."""
+        identity = self._registered(repository).id
+        if self._is_published(identity):
+            self._catalogs.current(identity)
+        return self._view(identity)
 
     def problems(self, repository: str) -> dict[str, Json]:
         """Every file of a repository that did not load or wants attention, in the revision in force."""
@@ -218,7 +222,10 @@ class Repositories:
         while self._status(identity).handled < sequence and time.monotonic() < end:
             time.sleep(WAIT_STEP_S)
             self._in_force.refresh()
-        return Outcome(self._view(identity), created, self._status(identity).handled >= sequence)
+        done = self._status(identity).handled >= sequence
+        if done and self._is_published(identity):
+            self._catalogs.current(identity)
+        return Outcome(self._view(identity), created, done)
 
     def _check(self, principal: Principal | None, identity: str, request: RegistrationRequest) -> None:
         for text in (request.team, request.ref or "main", *request.aliases, *(request.paths or ())):
@@ -279,14 +286,13 @@ class Repositories:
         pointer = self._in_force.view.pointers.get(identity)
         return pointer.counts if pointer is not None else Counts()
 
-    def _refused(self, identity: str) -> int:
+    def _is_published(self, identity: str) -> bool:
+        """Whether a catalog can be composed: central and the repository itself were read once."""
         view = self._in_force.view
-        if (
-            identity == view.central
-            or identity not in view.pointers
-            or not view.central
-            or view.central not in view.pointers
-        ):
+        return identity in view.pointers and view.central is not None and view.central in view.pointers
+
+    def _refused(self, identity: str) -> int:
+        if identity == self._in_force.view.central or not self._is_published(identity):
             return 0
         _, catalog = self._catalogs.catalog_of(identity)
         return sum(len(verdict.decision.refused) for verdict in catalog.own.values() if verdict is not None)
