@@ -34,8 +34,12 @@ class Gate:
             return None
         if len(authorization) > AUTHORIZATION_BYTES_MAX:
             raise TokenRefused("the Authorization header is too long to be that of a token of this registry.")
+        text = authorization.decode("latin-1")
+        principal = self._tokens.peek(text)
+        if principal is not None:
+            return principal
         try:
-            return await self._threads.run(self._tokens.authenticate, authorization.decode("latin-1"))
+            return await self._threads.run(self._tokens.authenticate, text)
         except Unauthenticated as error:
             raise TokenRefused(error.detail, **error.extra) from None
 

@@ -183,9 +183,9 @@ class Repositories:
     def deregister(self, principal: Principal | None, repository: str) -> None:
         """End a registration; its id stays reserved to its team. Raises Unknown, Forbidden, Conflict for central."""
         registration = self._registered(repository)
+        require(may(principal, Action.DEREGISTER, team=registration.team), principal)
         if registration.role is Role.CENTRAL:
             raise Conflict(f"{registration.id} is the central repository; it is configured and cannot be deregistered.")
-        require(may(principal, Action.DEREGISTER, team=registration.team), principal)
         at = self._now()
         self._store.deregister(registration.id, at, self._audit(principal, "repository-deregistered", registration.id))
         self._in_force.refresh()

@@ -54,13 +54,23 @@ class Tokens:
         """
         if authorization is None:
             return None
+        return self._admit(authorization, self._token)
+
+    def peek(self, authorization: str) -> Principal | None:
+        """The same from memory alone, or None where the store must be asked. Never blocks; safe on an event loop."""
+        try:
+            return self._admit(authorization, self._known_token)
+        except Unauthenticated:
+            return None
+
+    def _admit(self, authorization: str, find: Callable[[str], Token | None]) -> Principal:
         scheme, _, secret = authorization.strip().partition(" ")
         if scheme.lower() != "bearer" or not secret.strip():
             raise Unauthenticated("send the token as `Authorization: Bearer <token>`.")
         hashed = _hash(secret.strip())
         if self._bootstrap is not None and hmac.compare_digest(hashed, self._bootstrap):
             return Principal(BOOTSTRAP_NAME, None, frozenset(Scope))
-        token = self._token(hashed)
+        token = find(hashed)
         now = self._now()
         if token is None or token.revoked_at is not None or (token.expires_at is not None and token.expires_at <= now):
             raise Unauthenticated("the token is unknown, revoked or expired: ask for a new one.")
@@ -114,14 +124,16 @@ class Tokens:
             raise Unknown("token", f"there is no valid token {token_id[:64]!r}.")
         self._known = EntryCache(CACHED_MAX)
 
-    def _token(self, hashed: str) -> Token | None:
+    def _known_token(self, hashed: str) -> Token | None:
         known = self._known.get(hashed)
-        now = self._now()
-        if known is not None and known.until > now:
-            return known.token
-        token = self._store.token_by_hash(hashed)
-        if token is not None:
-            self._known.put(hashed, _Known(token, now + CACHE_FOR))
+        return known.token if known is not None and known.until > self._now() else None
+
+    def _token(self, hashed: str) -> Token | None:
+        token = self._known_token(hashed)
+        if token is None:
+            token = self._store.token_by_hash(hashed)
+            if token is not None:
+                self._known.put(hashed, _Known(token, self._now() + CACHE_FOR))
         return token
 
 
