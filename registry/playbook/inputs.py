@@ -7,6 +7,7 @@ linear engine with a size limit, so that no input can make one hang.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import cast
+from urllib.parse import unquote
 
 import jsonschema_rs
 
@@ -157,11 +158,14 @@ def _resolved(root: Mapping[str, Json], reference: str) -> Mapping[str, Json] | 
     at: Json = root
     if reference not in {"#", "#/"} and not reference.startswith("#/"):
         return None
-    for segment in reference.removeprefix("#").split("/")[1:]:
+    for segment in unquote(reference).removeprefix("#").split("/")[1:]:
         key = segment.replace("~1", "/").replace("~0", "~")
-        if not isinstance(at, Mapping) or key not in at:
+        if isinstance(at, list) and key.isdecimal() and int(key[:6]) < len(at):
+            at = at[int(key[:6])]
+        elif isinstance(at, Mapping) and key in at:
+            at = at[key]
+        else:
             return None
-        at = at[key]
     return at if isinstance(at, Mapping) else None
 
 

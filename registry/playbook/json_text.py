@@ -199,6 +199,8 @@ class _Settler:
             if len(path) >= self._limits.depth_levels:
                 raise _At("too-deep", path, f"more than {self._limits.depth_levels} levels deep: flatten it.")
             if isinstance(value, dict):
+                # Keys count as values do, as they do in YAML.
+                self._nodes_left -= len(value)
                 return {self._text(key, (*path, key)): self.settled(each, (*path, key)) for key, each in value.items()}
             return [self.settled(each, (*path, at)) for at, each in enumerate(value)]
         return value

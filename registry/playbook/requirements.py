@@ -30,8 +30,8 @@ _VALUE_KEYS = frozenset(
 )
 _ADDRESS = re.compile(r"[A-Za-z]://|\bwww\.|^[^\s/@]+@[^\s/@]+:", re.ASCII)
 _KNOWN_VALUES = re.compile(
-    r"-----BEGIN [A-Z ]*PRIVATE KEY|\b(?:gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|AKIA|ASIA|AIza|sk-|sk_live_|rk_live_|"
-    r"npm_|pypi-|hf_|dop_v1_|shpat_|SG\.)[A-Za-z0-9_\-.]{10,}|\beyJ[A-Za-z0-9_-]{10,200}\.[A-Za-z0-9_-]{5,}"
+    r"-----BEGIN [A-Z ]*PRIVATE KEY|\b(?:gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|AKIA|ASIA|AIza|sk-|sk_live_|"
+    r"rk_live_|npm_|pypi-|hf_|dop_v1_|shpat_|SG\.)[A-Za-z0-9_\-.]{10,}|\beyJ[A-Za-z0-9_-]{10,200}\.[A-Za-z0-9_-]{5,}"
 )
 _RANDOM = re.compile(r"[A-Za-z0-9+/=_-]{32,}")
 

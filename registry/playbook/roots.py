@@ -99,7 +99,39 @@ def expanded(pattern: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(done))
 
 
-Segment = re.Pattern[str] | str
+class _Wildcards:
+    """A name with `*` and `?` in it. Pieces between stars are looked for from left to right, which never backtracks."""
+
+    __slots__ = ("_last_chars", "_pieces", "_takes_dots")
+
+    def __init__(self, segment: str) -> None:
+        self._takes_dots = segment.startswith(".")
+        pieces = re.split(r"\*+", segment)
+        self._last_chars = len(pieces[-1])
+        self._pieces = tuple(
+            re.compile("".join("." if char == "?" else re.escape(char) for char in piece), re.DOTALL)
+            for piece in pieces
+        )
+
+    def fits(self, name: str) -> bool:
+        if name.startswith(".") and not self._takes_dots:
+            return False
+        first, *others = self._pieces
+        found = first.match(name)
+        if found is None or not others:
+            return found is not None and found.end() == len(name)
+        at = found.end()
+        for piece in others[:-1]:
+            found = piece.search(name, at)
+            if found is None:
+                return False
+            at = found.end()
+        # A piece has a fixed length, so there is one place where the last one can begin.
+        start = len(name) - self._last_chars
+        return start >= at and others[-1].fullmatch(name, start) is not None
+
+
+Segment = _Wildcards | str
 Compiled = tuple[Segment, ...]
 
 
@@ -111,18 +143,12 @@ def _compiled(pattern: str) -> Compiled:
 
 
 def _segment(segment: str) -> Segment:
-    """`**` and literal names as they are; a name with wildcards as an expression that dot names do not fit."""
-    if segment == "**" or not re.search(r"[*?\[]", segment):
-        return segment
-    guard = "" if segment.startswith(".") else r"(?!\.)"
-    # Neighbouring stars say no more than one and would make matching slow.
-    parts = re.split(r"(\*+|\?)", segment)
-    body = "".join("[^/]*" if part[:1] == "*" else "[^/]" if part == "?" else re.escape(part) for part in parts)
-    return re.compile(guard + body)
+    """`**` and literal names as they are; a name with wildcards made ready."""
+    return _Wildcards(segment) if segment != "**" and re.search("[*?]", segment) else segment
 
 
 def _fits(segment: Segment, name: str) -> bool:
-    return segment == name if isinstance(segment, str) else segment.fullmatch(name) is not None
+    return segment == name if isinstance(segment, str) else segment.fits(name)
 
 
 def _matches(pattern: Compiled, parts: tuple[str, ...]) -> bool:
