@@ -5,29 +5,33 @@ import contextlib
 import os
 import resource
 import signal
-import subprocess
+import socket
 import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
+from typing import Any, NoReturn
 
 import structlog
-from granian import Granian
 from granian.constants import Interfaces, Loops
+from granian.server import MPServer
 
-from registry import wiring
+from registry import processes, wiring
 from registry.api.app import create_app
-from registry.settings import Settings
+from registry.errors import SettingsInvalid
+from registry.settings import PREFIX, Settings
 from registry.telemetry import Telemetry
 
-WORKER_STOP_S = 6.0
+WORKER_STOP_S = 5.0
 FOLLOWER_STOP_S = 2.0
 RESTART_MIN_S, RESTART_MAX_S = 0.5, 30.0
 BACKLOG = 4_096
 BACKPRESSURE = 65_536
 """Requests under way; granian's own 1,024 would stall a process completely that holds long polls."""
-WORKERS_KILL_TIMEOUT_S = 8
+WORKERS_KILL_TIMEOUT_S = 6
+"""How long requests under way may take when serving ends; with the worker's time beside it well within 10 s."""
+ORPHAN_S = 1.0
+"""How long a serving process finishes requests whose supervisor was killed: the next one wants its port."""
 OPEN_FILES = 65_536
 
 log = structlog.get_logger(__name__)
@@ -50,6 +54,10 @@ class WorkerSupervisor:
         """Start the worker and the watch over it."""
         self._thread.start()
 
+    def begin_stop(self) -> None:
+        """Have the worker end, without waiting for it; may be called from a signal's handler."""
+        self._stop.set()
+
     def stop(self) -> None:
         """End the worker and wait for its end."""
         self._stop.set()
@@ -59,31 +67,95 @@ class WorkerSupervisor:
         pause_s = RESTART_MIN_S
         while not self._stop.is_set():
             started_at = time.monotonic()
-            child = subprocess.Popen(
-                [sys.executable, "-m", "registry.worker"],
-                env={**os.environ, "REGISTRY_DATA_DIR": str(self._settings.data_dir.absolute())},
-                start_new_session=True,
-            )
-            while child.poll() is None and not self._stop.wait(0.2):
-                pass
+            code = self._run_once()
             if self._stop.is_set():
-                _end(child)
                 return
             lived_s = time.monotonic() - started_at
             pause_s = RESTART_MIN_S if lived_s > RESTART_MAX_S else min(RESTART_MAX_S, 2 * pause_s)
-            log.error("the sync worker ended; starting it again", code=child.returncode, pause_s=pause_s)
+            log.error("the sync worker ended; starting it again", code=code, pause_s=pause_s)
             self._stop.wait(pause_s)
+
+    def _run_once(self) -> int | None:
+        """The exit code of a worker that ran until it ended or was to stop; None where none could be started."""
+        try:
+            child = _Child([sys.executable, "-m", "registry.worker", str(os.getpid())], self._settings)
+        except OSError as error:
+            log.error("no sync worker can be started", reason=str(error))  # noqa: TRY400 - nothing more is known
+            return None
+        while child.poll() is None and not self._stop.wait(0.1):
+            pass
+        return child.end() if self._stop.is_set() else child.poll()
+
+
+class _Child:
+    """A process of the registry's own, in a session of its own.
+
+    By posix_spawn and not by subprocess, which holds a pipe open while it starts a child: granian forks beside it, and
+    a fork in that moment inherits the pipe, so that the start never returns.
+    """
+
+    def __init__(self, command: list[str], settings: Settings) -> None:
+        self._code: int | None = None
+        self._pid = os.posix_spawn(
+            command[0],
+            command,
+            _worker_environment(settings),
+            file_actions=[(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)],
+            setsid=True,
+        )
+
+    def poll(self) -> int | None:
+        """The exit code (of a signal, its negative number), or None while it runs."""
+        if self._code is None:
+            try:
+                found, status = os.waitpid(self._pid, os.WNOHANG)
+            except ChildProcessError:  # somebody else in this process has waited for it
+                found, status = self._pid, 0
+            if found:
+                self._code = os.waitstatus_to_exitcode(status)
+        return self._code
+
+    def end(self) -> int | None:
+        """The exit code after SIGTERM, and after SIGKILL to all that it started where that took too long."""
+        for number, patience_s in ((signal.SIGTERM, WORKER_STOP_S), (signal.SIGKILL, 1.0)):
+            if self.poll() is None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(self._pid, number) if number == signal.SIGKILL else os.kill(self._pid, number)
+            end = time.monotonic() + patience_s
+            while self.poll() is None and time.monotonic() < end:
+                time.sleep(0.02)
+        return self._code
 
 
 def serve(settings: Settings) -> None:
-    """Serve until SIGTERM or SIGINT, then drain and return. Raises SettingsInvalid, StoreFault."""
+    """Serve until SIGTERM or SIGINT, then drain and return.
+
+    Raises SettingsInvalid, also where another `serve` has the data folder, and StoreFault.
+    """
     wiring.configure_logs(settings)
-    wiring.prepare(settings).close()
-    _raise_open_files()
-    supervisor = WorkerSupervisor(settings)
-    server = Granian(
+    for number in (signal.SIGTERM, signal.SIGINT):
+        # Until granian's own handlers are there: a stop during the start is a stop as well.
+        signal.signal(number, _leave)
+    with processes.claimed(settings.data_dir):
+        wiring.prepare(settings).close()
+        _raise_open_files()
+        supervisor = WorkerSupervisor(settings)
+        server = _server(settings, supervisor)
+        supervisor.start()
+        try:
+            server.serve(target_loader=_Loader(settings), wrap_loader=False)
+        except SystemExit as ended:
+            if ended.code:
+                log.error("the serving process failed again and again")  # noqa: TRY400 - the lines above say why
+            raise
+        finally:
+            supervisor.stop()
+
+
+def _server(settings: Settings, supervisor: WorkerSupervisor) -> MPServer:
+    server = MPServer(
         "registry.serving",
-        address=settings.listen_host,
+        address=_address(settings),
         port=settings.listen_port,
         interface=Interfaces.ASGI,
         workers=1,
@@ -94,11 +166,40 @@ def serve(settings: Settings) -> None:
         respawn_failed_workers=True,
         workers_kill_timeout=WORKERS_KILL_TIMEOUT_S,
     )
-    supervisor.start()
+
+    def stop_both(*_: object) -> None:
+        supervisor.begin_stop()
+        server.signal_handler_interrupt()  # type: ignore[no-untyped-call]  # granian has no types here
+
+    def take_signals() -> None:
+        # The worker ends while requests drain, and not after them: both must fit into 10 s.
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, stop_both)
+
+    server.on_startup(take_signals)
+    return server
+
+
+def _address(settings: Settings) -> str:
+    """The numeric address to listen on, of a host name the first one. Raises SettingsInvalid."""
     try:
-        server.serve(target_loader=_Loader(settings), wrap_loader=False)
-    finally:
-        supervisor.stop()
+        found = socket.getaddrinfo(settings.listen_host, settings.listen_port, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise SettingsInvalid(f"REGISTRY_LISTEN is {settings.listen}, whose host is not known: {error}.") from None
+    return str(found[0][4][0])
+
+
+def _leave(*_: object) -> NoReturn:
+    raise SystemExit(0)
+
+
+def _worker_environment(settings: Settings) -> dict[str, str]:
+    """The environment with what options replaced in it, and without the secret that a worker has no use for."""
+    return {
+        **{name: value for name, value in os.environ.items() if name != f"{PREFIX}ADMIN_TOKEN"},
+        f"{PREFIX}DATA_DIR": str(settings.data_dir.absolute()),
+        f"{PREFIX}LISTEN": settings.listen,
+    }
 
 
 class _Loader:
@@ -106,9 +207,17 @@ class _Loader:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._parent = os.getpid()
 
     def __call__(self, *_: object) -> App:
+        processes.watch_parent(self._parent, _leave_as_orphan)
         return serving_app(self._settings)
+
+
+def _leave_as_orphan() -> None:
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(ORPHAN_S)
+    os._exit(1)
 
 
 def serving_app(settings: Settings) -> App:
@@ -139,15 +248,6 @@ def serving_app(settings: Settings) -> App:
             services.close()
 
     return application
-
-
-def _end(child: "subprocess.Popen[bytes]") -> None:
-    child.send_signal(signal.SIGTERM)
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        child.wait(WORKER_STOP_S)
-    if child.poll() is None:
-        child.kill()
-        child.wait()
 
 
 def _raise_open_files() -> None:

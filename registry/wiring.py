@@ -1,10 +1,15 @@
 """The only place that names concrete adapters: settings in, services or a running worker out."""
 
+import contextlib
 import os
 import random
+import re
 import secrets
+import shutil
 import signal
+import sys
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,10 +17,11 @@ from pathlib import Path
 
 import structlog
 
+from indexer import folder as index_folder
 from indexer.reader import IndexReader
-from indexer.writer import IndexWriter
-from registry import logs
-from registry.errors import SettingsInvalid
+from indexer.writer import IndexLockedError, IndexWriter
+from registry import logs, processes
+from registry.errors import AddressRefused, RegistryError, RepositoryInvalid, SettingsInvalid, SourceFault, Unavailable
 from registry.git.child import ChildSettings
 from registry.git.remote import RemotePolicy, parse_remote
 from registry.git.sources import GitSources
@@ -38,6 +44,9 @@ from registry.sync.worker import Worker, WorkerOptions
 
 WORKER_NICE = 10
 FOLLOW_INTERVAL_S = 0.5
+INDEX_WAIT_S = 15.0
+"""How long a worker waits for the index of one that was killed and is still ending."""
+MIRROR_NAME = re.compile(r"[0-9a-f]{32}")
 CONFIGURATION = "configuration"
 """Principal of what the environment says, in the audit log."""
 
@@ -96,10 +105,17 @@ def prepare(settings: Settings) -> Store:
             "REGISTRY_CENTRAL_URL is not set: give the remote of the central playbook repository, for example "
             "https://github.com/acme/playbooks."
         )
-    settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    remote = parse_remote(settings.central_url, policy=remote_policy(settings))
+    processes.make_folder(settings.data_dir)
+    try:
+        remote = parse_remote(settings.central_url, policy=remote_policy(settings))
+    except (AddressRefused, RepositoryInvalid) as refusal:
+        raise SettingsInvalid(f"REGISTRY_CENTRAL_URL cannot be used: {refusal.detail}") from None
     store = open_store(settings.store_url)
-    _ensure_central(store, settings, remote.id)
+    try:
+        _ensure_central(store, settings, remote.id)
+    except BaseException:
+        store.close()
+        raise
     return store
 
 
@@ -131,6 +147,12 @@ def open_services(settings: Settings, store: Store) -> Services:
     )
     bootstrap = settings.admin_token.get_secret_value() if settings.admin_token is not None else None
     in_force.refresh()
+    index = _IndexFollower(reader, folders.index)
+
+    def refresh() -> bool:
+        index.follow()
+        return in_force.refresh()
+
     return Services(
         catalogs=catalogs,
         search=Search(catalogs, reader, store),
@@ -140,9 +162,28 @@ def open_services(settings: Settings, store: Store) -> Services:
         audit=Audit(store),
         health=Health(in_force),
         in_force=in_force,
-        refresh=in_force.refresh,
+        refresh=refresh,
         close=store.close,
     )
+
+
+class _IndexFollower:
+    """Reloads a reader when the index has changed without a pointer that moved: a lost one was built again."""
+
+    def __init__(self, reader: IndexReader, path: Path) -> None:
+        self._reader = reader
+        self._path = path
+        self._seen: tuple[str, int] | None = None
+
+    def follow(self) -> None:
+        found = index_folder.current(self._path)
+        if found is None:
+            return
+        with contextlib.suppress(FileNotFoundError):
+            now_there = (found.name, (found / "meta.json").stat().st_mtime_ns)
+            if now_there != self._seen:
+                self._reader.reload()
+                self._seen = now_there
 
 
 def follow(services: Services, settings: Settings, stop: threading.Event) -> None:
@@ -153,6 +194,9 @@ def follow(services: Services, settings: Settings, stop: threading.Event) -> Non
             inbox.wait(FOLLOW_INTERVAL_S)
             try:
                 services.refresh()
+            except Unavailable as pause:
+                log.warning("the store cannot be read now; trying again", reason=str(pause))
+                stop.wait(FOLLOW_INTERVAL_S)
             except Exception:
                 log.exception("could not follow the store; trying again")
                 stop.wait(FOLLOW_INTERVAL_S)
@@ -160,26 +204,45 @@ def follow(services: Services, settings: Settings, stop: threading.Event) -> Non
         inbox.close()
 
 
-def run_worker(settings: Settings) -> None:
-    """Run the sync worker in this process until SIGTERM, SIGINT or the death of the parent."""
+def run_worker(settings: Settings, parent: int | None = None) -> None:
+    """Run the sync worker in this process until SIGTERM, SIGINT or the death of the process `parent`.
+
+    Ends the process itself: a git child that hangs must not hold up a stop.
+    """
     os.nice(WORKER_NICE)
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    _stop_with_parent(stop)
-    store = prepare(settings)
+    if parent is not None:
+        processes.watch_parent(parent, stop.set)
+    code = 0
     try:
-        work(settings, store, stop)
-    finally:
-        store.close()
+        store = prepare(settings)
+        try:
+            work(settings, store, stop)
+        finally:
+            store.close()
+    except RegistryError as fault:
+        log.error("the sync worker cannot work", reason=str(fault))  # noqa: TRY400 - the sentence says it all
+        code = 1
+    except Exception:
+        log.exception("the sync worker failed")
+        code = 1
+    processes.end_children()
+    sys.stderr.flush()
+    # Threads that still wait for a remote would be waited for by an ordinary exit.
+    os._exit(code)
 
 
 def work(settings: Settings, store: Store, stop: threading.Event) -> None:
     """Run the sync loop over an opened store until `stop` is set."""
     folders = Folders(settings.data_dir)
-    index = IndexWriter(folders.index)
+    index = _open_index(folders.index, stop)
+    if index is None:
+        return
     incoming = SocketSignal(folders.to_worker)
     sources = GitSources(folders.mirrors, remote_policy(settings), ChildSettings())
+    drop_mirrors(folders.mirrors, sources, store)
     try:
         worker = Worker(
             store=store,
@@ -196,6 +259,31 @@ def work(settings: Settings, store: Store, stop: threading.Event) -> None:
         sources.close()
         incoming.close()
         index.close()
+
+
+def _open_index(path: Path, stop: threading.Event) -> IndexWriter | None:
+    """The index's writer, or None when `stop` was set while another process still had it."""
+    end = time.monotonic() + INDEX_WAIT_S
+    while True:
+        try:
+            return IndexWriter(path)
+        except IndexLockedError:
+            if time.monotonic() > end:
+                raise
+            if stop.wait(FOLLOW_INTERVAL_S):
+                return None
+
+
+def drop_mirrors(folder: Path, sources: GitSources, store: Store) -> None:
+    """Remove the mirrors that no registration reads any more: their disk space is all that is left of them."""
+    wanted = set()
+    for registration in store.changes_since(0).registrations:
+        if registration.deregistered_at is None:
+            with contextlib.suppress(SourceFault):
+                wanted.add(sources.open(registration).mirror.folder.name)
+    for entry in folder.iterdir() if folder.is_dir() else ():
+        if entry.is_dir() and entry.name not in wanted and MIRROR_NAME.fullmatch(entry.name):
+            shutil.rmtree(entry, ignore_errors=True)
 
 
 def plan_for(settings: Settings) -> Callable[[Registration], SourcePlan]:
@@ -238,18 +326,6 @@ def _ensure_central(store: Store, settings: Settings, identity: str) -> None:
     if central is not None and central.id != identity:
         store.deregister(central.id, now(), AuditEntry(now(), CONFIGURATION, "central-replaced", central.id))
     store.register(wanted, AuditEntry(now(), CONFIGURATION, "central-configured", identity))
-
-
-def _stop_with_parent(stop: threading.Event) -> None:
-    """A worker whose supervisor was killed must not go on writing beside the next one's."""
-    parent = os.getppid()
-
-    def watch() -> None:
-        while not stop.wait(1.0):
-            if os.getppid() != parent:
-                stop.set()
-
-    threading.Thread(target=watch, name="parent", daemon=True).start()
 
 
 def configure_logs(settings: Settings) -> None:
