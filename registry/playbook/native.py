@@ -115,7 +115,7 @@ class _Reader:
     def _check(self, fields: dict[str, Json]) -> None:
         self._check_requires(fields)
         model = NativeDocument if self._loaded.body is None else FrontMatter
-        for each in complaints(model, fields, _known_at, at_most=self._limits.problems_per_file):
+        for each in complaints(model, fields, known_at, at_most=self._limits.problems_per_file):
             at = (
                 (1, 1)
                 if each.code == "field-missing" and len(each.at) == 1
@@ -221,7 +221,8 @@ def _texts(value: Json) -> tuple[str, ...]:
     return tuple(str(each) for each in value) if isinstance(value, list) else ()
 
 
-def _known_at(at: Path) -> tuple[str, ...]:
+def known_at(at: Path) -> tuple[str, ...]:
+    """The keys that a native document's mapping at `at` may have; () where it is the author's own."""
     shape = SHAPES.get(tuple(part for part in at if isinstance(part, str)))
     return known_keys(shape) if shape else ()
 
