@@ -390,6 +390,10 @@ class Tree(Protocol):
         """Whether `old` is `new` or in its history."""
         ...
 
+    def close(self) -> None:
+        """Let go of the files that it keeps open."""
+        ...
+
 
 class GitSource(Protocol):
     """One (remote, ref): polled, mirrored and read. Every call raises from the SourceFault tree."""

@@ -297,6 +297,7 @@ def plan_for(settings: Settings) -> Callable[[Registration], SourcePlan]:
             role=registration.role,
             roots=Roots(registration.paths, sub_path),
             policy_path=settings.policy_path if is_central else None,
+            case_sensitive_hosts=frozenset(settings.case_sensitive_hosts),
         )
 
     return plan

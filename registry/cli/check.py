@@ -140,6 +140,9 @@ class WorkingCopy:
         """Nothing: a check speaks of what is there, not of what an earlier commit could stand in for."""
         return ()
 
+    def close(self) -> None:
+        """Nothing to do: no file is kept open."""
+
     def is_ancestor(self, old: str, new: str) -> bool:
         """Whether they are the same: there is no history."""
         return old == new

@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from threading import Lock
 
@@ -71,6 +72,7 @@ class SourcePlan:
     policy_path: str | None
     accept_policy: bool = False
     limits: Limits = DEFAULT_LIMITS
+    case_sensitive_hosts: frozenset[str] = frozenset()
 
     @property
     def kind(self) -> str:
@@ -95,7 +97,13 @@ def read_source(
 
     Raises from the SourceFault tree. One bad file never hurts another: what is wrong with a file becomes a problem.
     """
-    tree = source.read(head.commit)
+    with closing(source.read(head.commit)) as tree:
+        return _read_tree(tree, head, plan, previous, cache)
+
+
+def _read_tree(
+    tree: Tree, head: RemoteHead, plan: SourcePlan, previous: Revision | None, cache: ReadingCache
+) -> SourceRead | None:
     files = tree.list_files(enter=plan.roots.enter, wanted=plan.roots.wanted)
     policy_blob = tree.blob_id(plan.policy_path) if plan.policy_path is not None else None
     fingerprint = fingerprint_of(files, plan.roots, policy_blob)
@@ -296,7 +304,7 @@ def _read_policy_file(
     data = tree.read_blob(blob, POLICY_BYTES_MAX)
     found, problems = None, list[Problem]()
     if isinstance(data, bytes):
-        found, read_problems = read_policy(plan.policy_path, data)
+        found, read_problems = read_policy(plan.policy_path, data, case_sensitive_hosts=plan.case_sensitive_hosts)
         problems.extend(read_problems)
     if found is not None:
         return found, problems

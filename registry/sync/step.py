@@ -1,6 +1,7 @@
 """One source's step from a moved head to a publication: poll, fetch, read, judge. Nothing is written here."""
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -115,7 +116,7 @@ def _read(
     read = read_source(source, head, replace(item.plan, accept_policy=accept), earlier, cache)
     if read is None:
         return _unchanged(item, head, now())
-    descends = previous is None or source.read(head.commit).is_ancestor(previous.commit, head.commit)
+    descends = previous is None or _descends(source, previous.commit, head.commit)
     judged = judge(previous, read.revision, descends=descends, applied=accept or apply == head.commit)
     at = now()
     if judged.suspended is not None:
@@ -145,6 +146,11 @@ def _same_line(item: Assignment, head: RemoteHead, previous: Revision | None) ->
     if previous is None or (item.status.ref is not None and previous.ref == head.ref):
         return previous
     return replace(previous, copies=(), problems=(), fingerprint="")
+
+
+def _descends(source: GitSource, old: str, new: str) -> bool:
+    with closing(source.read(new)) as tree:
+        return tree.is_ancestor(old, new)
 
 
 def _as_read(revision: Revision) -> SourceRead:
