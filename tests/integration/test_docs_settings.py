@@ -12,7 +12,7 @@ PAGE = page("docs/settings.md")
 def default_of(value: object) -> str:
     match value:
         case None | () | "":
-            return "–"
+            return "-"
         case bool():
             return f"`{str(value).lower()}`"
         case _:
