@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from registry.cli.completion import complete_playbook, complete_repository
 from registry.cli.options import with_json, with_remote
 from registry.cli.outcome import No
 from registry.cli.remote import Params, Remote, segment
@@ -19,7 +20,7 @@ Examples:
   registry catalog github.com/acme/payments
   registry catalog --json | jq '.entries[].name'"""
 )
-@click.argument("repository", required=False)
+@click.argument("repository", required=False, shell_complete=complete_repository)
 @click.option("--full", is_flag=True, help="With each playbook's contract (with --json).")
 @with_json
 @with_remote
@@ -50,7 +51,10 @@ An empty text lists by name."""
 )
 @click.argument("text", nargs=-1)
 @click.option(
-    "--repository", metavar="REPOSITORY", help="Whose catalog is searched, in any spelling; default: central's."
+    "--repository",
+    metavar="REPOSITORY",
+    shell_complete=complete_repository,
+    help="Whose catalog is searched, in any spelling; default: central's.",
 )
 @click.option(
     "--tag", "tags", multiple=True, metavar="TAG", help="Only playbooks with this tag; repeats, all must match."
@@ -96,8 +100,13 @@ Example:
   registry explain deploy-rollback --repository github.com/acme/checkout
 Exits 1 where nobody serves the playbook."""
 )
-@click.argument("name")
-@click.option("--repository", metavar="REPOSITORY", help="For whom, in any spelling; default: central's catalog.")
+@click.argument("name", shell_complete=complete_playbook)
+@click.option(
+    "--repository",
+    metavar="REPOSITORY",
+    shell_complete=complete_repository,
+    help="For whom, in any spelling; default: central's catalog.",
+)
 @with_json
 @with_remote
 def explain(remote: Remote, name: str, repository: str | None, as_json: bool) -> None:  # noqa: FBT001 - click passes by name

@@ -1,26 +1,25 @@
 """The command `check`: a working copy read as the server would read its commit."""
 
 import json
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
 
 import click
 
 from registry.cli.catalog import problem_line
+from registry.cli.completion import complete_repository
 from registry.cli.options import with_remote
 from registry.cli.outcome import NO, Misused
 from registry.cli.remote import Remote, segment
 from registry.cli.terminal import bad, good, note, progress, say, shown
-from registry.errors import Corrupt, SourceFault
-from registry.git import worktree
 from registry.playbook.model import Level, Problem
-from registry.playbook.roots import Roots
-from registry.ports import RemoteHead, Role, TreeFile
-from registry.service.checking import Report, check, required_names
-from registry.sync.source import SourcePlan
+from registry.ports import Role
 
-NO_COMMIT = "0" * 40
+if TYPE_CHECKING:
+    # What reads playbooks takes a second to import: neither --help nor a shell that completes an option waits for it.
+    from registry.service.checking import Report
+
 _GITHUB_LEVELS = {Level.ERROR: "error", Level.WARNING: "warning", Level.INFO: "notice"}
 
 
@@ -51,7 +50,10 @@ Exits 1 on errors, with --strict on warnings too.""",
     "--ask-registry", is_flag=True, help="Ask the registry which names are required here: a copy of one is an error."
 )
 @click.option(
-    "--repository", metavar="REPOSITORY", help="With --ask-registry: which one this is; default: the copy's own remote."
+    "--repository",
+    metavar="REPOSITORY",
+    shell_complete=complete_repository,
+    help="With --ask-registry: which one this is; default: the copy's own remote.",
 )
 @click.option(
     "--format",
@@ -75,88 +77,35 @@ def check_command(
     strict: bool,  # noqa: FBT001 - click passes by name
 ) -> None:
     """Check the playbooks of the working copy at PATH, by the server's own code, tracked files or not."""
+    from registry.cli import working_copy  # noqa: PLC0415 - see above
+
     is_central = role == Role.CENTRAL.value if role else (path / policy_path).exists()
-    plan = SourcePlan(
-        repository=repository or "local/working-copy",
-        role=Role.CENTRAL if is_central else Role.SERVICE,
-        roots=Roots(globs or None),
-        policy_path=policy_path if is_central else None,
-    )
     with progress("Reading the playbooks"):
         required = _ask(remote, path, repository) if ask_registry and not is_central else frozenset()
-        try:
-            report = check(WorkingCopy(path), plan, required)
-        except SourceFault as error:
-            raise Misused(str(error)) from None
+        report = working_copy.read(
+            path,
+            repository=repository,
+            globs=globs,
+            policy_path=policy_path if is_central else None,
+            required=required,
+        )
     _RENDERERS[style](report, path)
     if not report.passes(strict=strict):
         click.get_current_context().exit(NO)
 
 
-@dataclass(frozen=True, slots=True)
-class _Head:
-    """The head of a copy without commits: what is on disk now."""
-
-    ref: str = "refs/heads/working-copy"
-    commit: str = NO_COMMIT
-
-
-class WorkingCopy:
-    """A folder on disk as a git source of one commit: what is there now, without history. Blob ids are paths."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-
-    def poll(self) -> RemoteHead:
-        """The one head there is."""
-        return _Head()
-
-    def fetch(self, head: RemoteHead) -> None:
-        """Nothing to do: everything is here."""
-
-    def read(self, commit: str) -> "WorkingCopy":  # noqa: ARG002 - the port's signature
-        """The files on disk, whatever the commit."""
-        return self
-
-    def list_files(self, *, enter: Callable[[str], bool], wanted: Callable[[str], bool]) -> Sequence[TreeFile]:
-        """The wanted files below the folders to enter, sorted by path. Raises SourceTooLarge."""
-        return worktree.list_files(self._root, enter=enter, wanted=wanted)
-
-    def blob_id(self, path: str) -> str | None:
-        """`path` itself where there is a file, links inside the folder followed."""
-        return path if worktree.read_file(self._root, path, 0) is not None else None
-
-    def hydrate(self, blob_ids: Collection[str]) -> None:
-        """Nothing to do: everything is here."""
-
-    def read_blob(self, blob_id: str, max_bytes: int) -> object:
-        """The bytes of a file, or Oversize. Raises Corrupt for one that cannot be read."""
-        data = worktree.read_file(self._root, blob_id, max_bytes)
-        if data is None:
-            raise Corrupt(f"{blob_id} cannot be read: is it a file that you may read?")
-        return data
-
-    def history(self, path: str, limit: int) -> Iterable[tuple[str, bytes | None]]:  # noqa: ARG002 - the port's signature
-        """Nothing: a check speaks of what is there, not of what an earlier commit could stand in for."""
-        return ()
-
-    def close(self) -> None:
-        """Nothing to do: no file is kept open."""
-
-    def is_ancestor(self, old: str, new: str) -> bool:
-        """Whether they are the same: there is no history."""
-        return old == new
-
-
 def _ask(remote: Remote, path: Path, repository: str | None) -> frozenset[str]:
     """The names that the registry requires in this repository."""
-    spelling = repository or worktree.detect_remote(path)
+    from registry.git.worktree import detect_remote  # noqa: PLC0415 - see above
+    from registry.service.checking import required_names  # noqa: PLC0415 - see above
+
+    spelling = repository or detect_remote(path)
     if spelling is None:
         raise Misused("this copy has no remote to know it by: give --repository with --ask-registry.")
     return required_names(remote.get(f"/v1/catalogs/{segment(spelling)}").json)
 
 
-def _write_text(report: Report, root: Path) -> None:
+def _write_text(report: "Report", root: Path) -> None:
     for problem in report.problems:
         say(problem_line({**problem.to_json(), "path": _place(problem, root)}))
     say(_summary(report))
@@ -164,11 +113,11 @@ def _write_text(report: Report, root: Path) -> None:
         note("No playbook was found: they lie in playbooks/ or .playbooks/ and begin with `playbook: 1`.")
 
 
-def _write_json(report: Report, root: Path) -> None:  # noqa: ARG001 - paths in JSON are relative to the repository
+def _write_json(report: "Report", root: Path) -> None:  # noqa: ARG001 - paths in JSON are relative to the repository
     say(json.dumps(report.to_json(), ensure_ascii=False, indent=2))
 
 
-def _write_github(report: Report, root: Path) -> None:
+def _write_github(report: "Report", root: Path) -> None:
     for problem in report.problems:
         say(annotation(problem, _place(problem, root)))
     note(click.unstyle(_summary(report)))
@@ -191,7 +140,7 @@ def _place(problem: Problem, root: Path) -> str:
     return problem.path if root == Path() else str(PurePath(root) / problem.path)
 
 
-def _summary(report: Report) -> str:
+def _summary(report: "Report") -> str:
     errors, warnings, infos = (report.count(level) for level in (Level.ERROR, Level.WARNING, Level.INFO))
     counts = f"{_many(errors, 'error')}, {_many(warnings, 'warning')}, {_many(infos, 'note')}"
     what = f"{_many(report.playbooks, 'playbook')} ({shown(report.role)} repository)"
@@ -202,7 +151,7 @@ def _many(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-_RENDERERS: dict[str, Callable[[Report, Path], None]] = {
+_RENDERERS: dict[str, Callable[["Report", Path], None]] = {
     "text": _write_text,
     "json": _write_json,
     "github": _write_github,

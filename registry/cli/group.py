@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 import click
+from click.shell_completion import CompletionItem
 
 
 class Listed(NamedTuple):
@@ -65,3 +66,11 @@ class LazyGroup(click.Group):
         """Write the list of commands from the table."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, item.summary) for name, item in self.listed.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The commands of the table and the group's own options that begin with what was typed."""
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        commands = [
+            CompletionItem(name, help=item.summary) for name, item in self.listed.items() if name.startswith(incomplete)
+        ]
+        return [*commands, *options]

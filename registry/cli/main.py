@@ -18,6 +18,8 @@ COMMANDS = {
     "policy": Listed("registry.cli.policy", "policy", "Show and change what is required, waived or withdrawn."),
     "token": Listed("registry.cli.token", "token", "Create, list and revoke tokens."),
     "schema": Listed("registry.cli.schema", "schema", "Print a JSON Schema for editors."),
+    "doctor": Listed("registry.cli.doctor", "doctor", "Find out what is wrong with an installation."),
+    "completion": Listed("registry.cli.completion", "completion", "Print a script for your shell to complete with."),
 }
 
 _HELP = f"""Gives agents a company's real procedures: playbooks from git, merged for each repository.

@@ -47,7 +47,10 @@ def with_wait(function: F) -> F:
     )(function)
 
 
-def _open(context: click.Context, _parameter: click.Parameter, url: str) -> Remote:
+def _open(context: click.Context, _parameter: click.Parameter, url: str) -> Remote | str:
+    if context.resilient_parsing:
+        # A shell completes: nothing will be called, but the completion of a name may ask there.
+        return url
     # The token comes from the environment alone: an argument would stand in the list of processes.
     remote = Remote(url, os.environ.get("REGISTRY_TOKEN"))
     context.call_on_close(remote.close)

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from registry.cli.completion import complete_playbook, complete_repository
 from registry.cli.options import with_json, with_remote, with_wait
 from registry.cli.outcome import No
 from registry.cli.remote import Answer, Params, Remote, segment
@@ -36,7 +37,7 @@ def show(remote: Remote, as_json: bool) -> None:  # noqa: FBT001 - click passes 
 @policy.command(
     epilog='\b\nExample:\n  registry policy require deploy-rollback --reason "The rollback path is audited."'
 )
-@click.argument("name")
+@click.argument("name", shell_complete=complete_playbook)
 @with_reason
 @with_json
 @with_remote
@@ -47,7 +48,7 @@ def require(remote: Remote, name: str, reason: str, as_json: bool) -> None:  # n
 
 
 @policy.command(epilog="\b\nExample:\n  registry policy unrequire deploy-rollback")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_playbook)
 @with_json
 @with_remote
 def unrequire(remote: Remote, name: str, as_json: bool) -> None:  # noqa: FBT001 - click passes by name
@@ -64,8 +65,14 @@ Example:
   registry policy waive deploy-rollback --repository github.com/acme/legacy-billing \\
     --until 2027-01-31 --reason "Runs on the old deployer." """
 )
-@click.argument("name")
-@click.option("--repository", required=True, metavar="REPOSITORY", help="The one repository whose own copy may serve.")
+@click.argument("name", shell_complete=complete_playbook)
+@click.option(
+    "--repository",
+    required=True,
+    metavar="REPOSITORY",
+    shell_complete=complete_repository,
+    help="The one repository whose own copy may serve.",
+)
 @click.option("--until", required=True, type=click.DateTime(["%Y-%m-%d"]), help="Its last day (UTC).")
 @with_reason
 @with_json
@@ -81,8 +88,14 @@ def waive(remote: Remote, name: str, repository: str, until: datetime, reason: s
 @policy.command(
     epilog="\b\nExample:\n  registry policy unwaive deploy-rollback --repository github.com/acme/legacy-billing"
 )
-@click.argument("name")
-@click.option("--repository", required=True, metavar="REPOSITORY", help="The repository whose waiver ends.")
+@click.argument("name", shell_complete=complete_playbook)
+@click.option(
+    "--repository",
+    required=True,
+    metavar="REPOSITORY",
+    shell_complete=complete_repository,
+    help="The repository whose waiver ends.",
+)
 @with_json
 @with_remote
 def unwaive(remote: Remote, name: str, repository: str, as_json: bool) -> None:  # noqa: FBT001 - click passes by name
@@ -97,7 +110,7 @@ Example:
   registry policy withdraw restore-backup --digest sha256:... --reason "Step 3 deletes the wrong bucket."
 `registry explain restore-backup --json` shows the digests."""
 )
-@click.argument("name")
+@click.argument("name", shell_complete=complete_playbook)
 @click.option("--digest", required=True, metavar="DIGEST", help="Which copy: sha256: and 64 hexadecimal digits.")
 @with_reason
 @with_json
@@ -110,7 +123,7 @@ def withdraw(remote: Remote, name: str, digest: str, reason: str, as_json: bool)
 
 
 @policy.command(epilog="\b\nExample:\n  registry policy unwithdraw restore-backup --digest sha256:...")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_playbook)
 @click.option("--digest", required=True, metavar="DIGEST", help="Which copy: sha256: and 64 hexadecimal digits.")
 @with_json
 @with_remote

@@ -3,16 +3,22 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
-
-import httpx
 
 from registry.cli.outcome import Misused, No, Unreachable
 from registry.cli.terminal import shown
+from registry.service.installation import ServerFacts
+
+if TYPE_CHECKING:
+    # Imported where a call is made: neither --help nor a shell that completes an option waits for it.
+    import httpx
 
 DEFAULT_URL = "http://127.0.0.1:8080"
 TIMEOUT_S = 30.0
+LOOK_S = 5.0
 ANSWER_BYTES_MAX = 256 * 1024 * 1024
 """More than any catalog with contracts has; an endless answer is no registry's."""
 
@@ -43,6 +49,8 @@ class Remote:
     """A registry at one URL. Every call raises No, Misused or Unreachable for what it could not do."""
 
     def __init__(self, url: str, token: str | None = None) -> None:
+        import httpx  # noqa: PLC0415 - see above
+
         self._url = _checked_url(url)
         headers = {"Accept": "application/json"}
         if token:
@@ -61,6 +69,8 @@ class Remote:
         self, method: str, path: str, *, params: Params = (), body: object = None, wait_s: float | None = None
     ) -> Answer:
         """The answer to one call; `body` is sent as JSON, `wait_s` as `Prefer: wait=`."""
+        import httpx  # noqa: PLC0415 - see above
+
         request = self._client.build_request(
             method,
             path,
@@ -86,13 +96,26 @@ class Remote:
             return Answer(response.status_code, response.headers, content)
         raise _failure(response, content)
 
+    def look(self) -> ServerFacts:
+        """What answers `/readyz` within LOOK_S, whatever it is; raises nothing."""
+        import httpx  # noqa: PLC0415 - see above
+
+        try:
+            response = self._client.get("/readyz", timeout=LOOK_S)
+        except httpx.HTTPError as error:
+            return ServerFacts(self._url, None, said=str(error))
+        problem = _problem(response, response.content)
+        is_registry = _is_ready(response.content) if response.status_code == 200 else problem is not None
+        said = str((problem or {}).get("detail") or f"HTTP status {response.status_code}")
+        return ServerFacts(self._url, response.status_code, is_registry, said.rstrip("."), _date(response))
+
 
 def segment(value: str) -> str:
     """`value` as one segment of a path, so that none of its slashes or dots is read as a route."""
     return quote(value, safe="")
 
 
-def _read(response: httpx.Response) -> bytes:
+def _read(response: "httpx.Response") -> bytes:
     parts: list[bytes] = []
     size_bytes = 0
     for part in response.iter_bytes():
@@ -103,7 +126,23 @@ def _read(response: httpx.Response) -> bytes:
     return b"".join(parts)
 
 
+def _is_ready(content: bytes) -> bool:
+    try:
+        return bool(json.loads(content) == {"status": "ready"})
+    except ValueError:
+        return False
+
+
+def _date(response: "httpx.Response") -> datetime | None:
+    try:
+        return parsedate_to_datetime(response.headers["Date"]).astimezone(UTC)
+    except (KeyError, ValueError):
+        return None
+
+
 def _checked_url(url: str) -> str:
+    import httpx  # noqa: PLC0415 - see above
+
     try:
         parsed = httpx.URL(url)
     except httpx.InvalidURL:
@@ -120,7 +159,7 @@ def _checked_token(token: str) -> str:
     return token
 
 
-def _failure(response: httpx.Response, content: bytes) -> Exception:
+def _failure(response: "httpx.Response", content: bytes) -> Exception:
     """The exception for an answer that is no success (docs/cli.md, Exit codes)."""
     status = response.status_code
     problem = _problem(response, content)
@@ -140,7 +179,7 @@ def _failure(response: httpx.Response, content: bytes) -> Exception:
     return No(message)
 
 
-def _problem(response: httpx.Response, content: bytes) -> dict[str, Any] | None:
+def _problem(response: "httpx.Response", content: bytes) -> dict[str, Any] | None:
     if response.headers.get("Content-Type", "").partition(";")[0].strip() != "application/problem+json":
         return None
     try:

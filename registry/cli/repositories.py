@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from registry.cli.catalog import problem_line
+from registry.cli.completion import complete_repository
 from registry.cli.options import with_json, with_remote, with_wait
 from registry.cli.outcome import Misused, No
 from registry.cli.remote import Answer, Params, Remote, segment
@@ -76,7 +77,7 @@ def register(
 
 
 @click.command(epilog="\b\nExample:\n  registry deregister github.com/acme/payments")
-@click.argument("repository")
+@click.argument("repository", shell_complete=complete_repository)
 @with_remote
 def deregister(remote: Remote, repository: str) -> None:
     """End the registration of REPOSITORY: its waivers and held copies end too. The id stays its team's."""
@@ -93,7 +94,7 @@ Examples:
   registry repositories github.com/acme/legacy-billing --problems --json
 With --json a list is one page, as the registry gave it: go on with --cursor."""
 )
-@click.argument("repository", required=False)
+@click.argument("repository", required=False, shell_complete=complete_repository)
 @click.option("--problems", is_flag=True, help="With REPOSITORY: only its problems.")
 @click.option("--state", metavar="STATE", help="Only those in this sync state, for example ok or suspended.")
 @click.option("--team", metavar="TEAM", help="Only those of this team.")
@@ -133,7 +134,7 @@ def repositories(
 
 
 @click.command(epilog="\b\nExample:\n  registry sync github.com/acme/payments")
-@click.argument("repository")
+@click.argument("repository", shell_complete=complete_repository)
 @with_wait
 @with_json
 @with_remote
@@ -150,7 +151,7 @@ Example:
   registry apply github.com/acme/payments --commit 3f2c9a51c0de3f2c9a51c0de3f2c9a51c0de3f2c
 Look at that commit first: it was held back because it takes much away or weakens rules."""
 )
-@click.argument("repository")
+@click.argument("repository", shell_complete=complete_repository)
 @click.option("--commit", required=True, metavar="COMMIT", help="The suspended commit; it must still be the head.")
 @with_wait
 @with_json

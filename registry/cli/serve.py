@@ -4,19 +4,25 @@ import os
 import socket
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from registry.cli.outcome import Misused
 from registry.cli.terminal import note
 from registry.errors import RegistryError
-from registry.settings import PREFIX, Settings, load_settings, unknown_variables
+
+if TYPE_CHECKING:
+    # Imported where it is used: a shell that completes an option does not wait for it.
+    from registry.settings import Settings
 
 
 class _ServeCommand(click.Command):
     """Lists every setting below the options, from the descriptions that stand at the settings themselves."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
+        from registry.settings import PREFIX, Settings  # noqa: PLC0415 - see above
+
         with formatter.section("Environment"):
             formatter.write_dl(
                 [
@@ -46,6 +52,8 @@ def serve(listen: str | None, data_dir: Path | None, strict_env: bool) -> None: 
     SIGTERM and Ctrl-C finish what is under way and exit 0 within 10 seconds. Exits 2 where the configuration cannot
     work.
     """
+    from registry.settings import load_settings, unknown_variables  # noqa: PLC0415 - see above
+
     unknown = unknown_variables(os.environ)
     if unknown and strict_env:
         raise Misused("\n".join(unknown))
@@ -71,7 +79,7 @@ def _default(value: object) -> str:
     return f" [{shown}]"
 
 
-def _require_usable(settings: Settings) -> None:
+def _require_usable(settings: "Settings") -> None:
     """Nothing, if the data folder and the address can be had: found out before anything is started."""
     try:
         settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -94,7 +102,7 @@ def _require_usable(settings: Settings) -> None:
             ) from None
 
 
-def _serve(settings: Settings) -> None:
+def _serve(settings: "Settings") -> None:
     from registry.serving import serve as run  # noqa: PLC0415 - takes seconds; neither --help nor a refusal waits for it
 
     run(settings)

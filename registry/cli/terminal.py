@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from threading import Timer
 
 import click
-from rich.console import Console
 
 PROGRESS_AFTER_S = 1.0
 
@@ -85,6 +84,8 @@ def progress(text: str) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
+    from rich.console import Console  # noqa: PLC0415 - only a person at a terminal needs it
+
     status = Console(stderr=True).status(text)
     timer = Timer(PROGRESS_AFTER_S, status.start)
     timer.daemon = True
