@@ -118,13 +118,18 @@ def _host_and_port(authority: str) -> tuple[str, str]:
 
 def _segments(path: str) -> list[str]:
     segments = path.strip("/").split("/")
-    if segments and segments[-1].lower().endswith(".git") and segments[-1].lower() != ".git":
+    # A folder's own `.git` is the same repository, and what is left must be an id that normalises to itself.
+    while segments[-1].lower().endswith(".git") and (len(segments) > 1 or segments[-1].lower() != ".git"):
         segments[-1] = segments[-1][:-4]
+        if not segments[-1]:
+            segments.pop()
     return segments
 
 
 def _checked(host: str, segments: list[str], sub_path: str, *, fold: bool) -> RepositoryId:
     below = sub_path.strip("/").split("/") if sub_path.strip("/") else []
+    if segments == [""]:
+        raise RepositoryInvalid(f"{host[:80]!r} alone is no repository: give host/owner/name or the URL of its remote.")
     for segment in (*segments, *below):
         if segment in {"", ".", "..", "-"} or "\\" in segment:
             raise RepositoryInvalid(

@@ -78,6 +78,9 @@ def test_a_tag_outside_the_pattern_is_compared_casefolded():
         ("gitlab.com/a/b/c/d", "gitlab.com/a/b/c/d"),
         ("[2001:db8::1]:8443/a/b", "[2001:db8::1]:8443/a/b"),
         ("file:///srv/git/acme/App.git", "local/acme/app"),
+        ("file:///srv/git/acme/app/.git", "local/acme/app"),
+        ("https://github.com/acme/app/.git", "github.com/acme/app"),
+        ("https://github.com/acme/app.git.git", "github.com/acme/app"),
         ("local/acme/app", "local/acme/app"),
         ("ssh://git@ssh.github.com:443/acme/app.git", "github.com/acme/app"),
         ("ssh://git@altssh.gitlab.com:443/acme/app.git", "gitlab.com/acme/app"),
@@ -104,6 +107,8 @@ def test_a_spelling_normalises_to_its_id(spelling, name):
         "file:///srv/git/acme/App.git",
         "github.com/acme/mono/-/services/billing",
         "https://github.com/acme/a%2520b",
+        "https://github.com/acme/app.git.git",
+        "file:///srv/git/acme/app/.git/",
     ],
 )
 def test_an_id_normalises_to_itself(spelling):
@@ -111,11 +116,18 @@ def test_an_id_normalises_to_itself(spelling):
     assert str(repository_id(name)) == name
 
 
+def test_a_host_alone_is_refused_with_what_to_give():
+    with pytest.raises(RepositoryInvalid, match=r"'github\.com' alone is no repository: give host/owner/name"):
+        repository_id("github.com")
+
+
 @pytest.mark.parametrize(
     "spelling",
     [
         "",
         "app",
+        ".git",
+        "github.com/.git",
         "github.com",
         "github.com/app",
         "github.com//app",
