@@ -3,19 +3,22 @@
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from serving import free_port
 from shellblocks import commands, page
+
+from registry.cli.demo import _await_ready, _register
+from registry.cli.remote import Remote
+from registry.demo import open_scene, running_server
 
 # The page about every call comes last: it ends a registration.
 PAGES = ["service-teams", "platform-teams", "hosts", "http-api"]
-TELLS_WITHIN_S = 90.0
 PAGE_WITHIN_S = 60.0
 EXITS = re.compile(r"\s+# exits (\d)$")
 
@@ -28,29 +31,23 @@ pytestmark = pytest.mark.skipif(
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """What a reader's shell holds once the demo's export was typed."""
     folder = tmp_path_factory.mktemp("tutorials") / "demo"
-    log = folder.with_suffix(".out")
-    with log.open("wb") as out:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "registry.cli", "demo", "--dir", str(folder)], stdout=out, stderr=subprocess.STDOUT
-        )
-    try:
-        end = time.monotonic() + TELLS_WITHIN_S
-        while "Ctrl-C" not in log.read_text():
-            assert process.poll() is None, log.read_text()
-            assert time.monotonic() < end, log.read_text()
-            time.sleep(0.1)
-        repositories = folder.resolve() / "acme"
-        yield {
-            **os.environ,
-            **dict(re.findall(r"(REGISTRY_\w+)=(\S+)", log.read_text())),
-            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-            "PAYMENTS": str(repositories / "payments"),
-            "PAYMENTS_URL": (repositories / "payments").as_uri(),
-            "CHECKOUT": str(repositories / "checkout"),
-        }
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(30)
+    with open_scene(folder) as usual:
+        # A port of its own: two demos that start at the same moment would both find the usual one free.
+        scene = replace(usual, url=f"http://127.0.0.1:{free_port()}")
+        remote = Remote(scene.url, scene.token)
+        with running_server(scene) as server:
+            _await_ready(remote, scene, server)
+            _register(remote, scene)
+            remote.close()
+            yield {
+                **os.environ,
+                "REGISTRY_URL": scene.url,
+                "REGISTRY_TOKEN": scene.token,
+                "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+                "PAYMENTS": str(scene.repository("payments")),
+                "PAYMENTS_URL": scene.remote("payments"),
+                "CHECKOUT": str(scene.repository("checkout")),
+            }
 
 
 def script(name: str) -> str:

@@ -4,23 +4,17 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from serving import free_port
 from shellblocks import ROOT, commands, page, section
 
 SET_UP = section(page("README.md"), "A first set-up with your own repositories")
 MARK = "=== "
 ENDS_WITHIN_S = 90
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def remotes(folder: Path) -> dict[str, str]:
