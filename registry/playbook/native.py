@@ -8,6 +8,7 @@ from typing import Final, Literal, cast
 from registry.digest import Json, canonical, digest_of
 from registry.names import name_key
 from registry.playbook.complaints import complaints
+from registry.playbook.definitions import tool_remarks
 from registry.playbook.document import EXTENSION_PREFIX, SHAPES, FrontMatter, NativeDocument, known_keys
 from registry.playbook.inputs import DeclaredInputs, schema_fault
 from registry.playbook.limits import DEFAULT_LIMITS, Limits
@@ -159,6 +160,8 @@ class _Reader:
             yield found, lambda found=found: self._atlas.body(found.offset)  # type: ignore[misc]  # bound now
 
     def _advise(self, fields: Mapping[str, Json]) -> None:
+        for code, at, message in tool_remarks(fields.get("tools")):
+            self._add(code, self._atlas.value(at), message)
         if isinstance(self._loaded.data.get("version"), Numeral):
             message = (
                 "the version is written as a number, which other readers change (1.20 becomes 1.2): put it in quotes."

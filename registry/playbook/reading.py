@@ -2,25 +2,30 @@
 
 import codecs
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from registry.digest import digest_of
-from registry.names import name_key
-from registry.playbook.candidates import MARKER, claimed_key, claimed_required, has_marker, missed_marker
+from registry.playbook.candidates import claimed_required, has_marker, missed_marker
+from registry.playbook.companions import Companion
+from registry.playbook.forms import Form, form_of, form_of_members, form_of_text, loaded_key, shown_key
 from registry.playbook.front_matter import split_front_matter
 from registry.playbook.json_text import load_json
 from registry.playbook.limits import DEFAULT_LIMITS, Limits
 from registry.playbook.load import Loaded, Syntax, load, syntax_of
 from registry.playbook.model import Problem, Reading
-from registry.playbook.native import Role, read_native
+from registry.playbook.native import Role, Verdict, read_native
+from registry.playbook.openplaybook import read_openplaybook
 from registry.playbook.problems import problem
+from registry.playbook.runbook import RUNBOOK_MARKS, read_runbook
+from registry.playbook.skill import read_skill
 from registry.playbook.text import Fault, decode
 from registry.playbook.yaml_text import root_keys_of
 
 # Counts the changes of what is accepted or made of a file. What was read is kept by blob and this version, so that an
 # upgrade reads again what an older loader refused.
-LOADER_VERSION: Final = "playbook-loader/1"
+LOADER_VERSION: Final = "playbook-loader/2"
 
 _LFS_HEAD = b"version https://git-lfs.github.com/spec/"
 _LFS_BYTES_MAX = 1024
@@ -33,12 +38,20 @@ _WIDE_MARKS = {
 }
 
 
-def read_file(path: str, data: bytes, *, limits: Limits = DEFAULT_LIMITS, role: Role = "service") -> Reading:
+def read_file(
+    path: str,
+    data: bytes,
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+    role: Role = "service",
+    companions: Sequence[Companion] = (),
+) -> Reading:
     """What the file at `path` holds, for any bytes: a playbook, problems, or nothing that concerns the registry.
 
-    `role` is that of the repository: only in central does `required` mean something.
+    `role` is that of the repository: only in central does `required` mean something. `companions` are the other files
+    of a skill's folder, which are part of its digest; other formats have none.
     """
-    file = _File(path, digest_of(data), role, limits)
+    file = _File(path, digest_of(data), role, limits, form_of(path), companions)
     syntax = syntax_of(path)
     if syntax is None:
         return file.no_playbook()
@@ -46,7 +59,7 @@ def read_file(path: str, data: bytes, *, limits: Limits = DEFAULT_LIMITS, role: 
         message = (
             "this is a Git LFS pointer, not the file: take the path out of .gitattributes and commit the text itself."
         )
-        return file.broken(Fault("lfs-pointer", 1, 1, message), "", syntax)
+        return file.broken(Fault("lfs-pointer", 1, 1, message), file.form, "", syntax)
     if len(data) > limits.file_bytes:
         message = (
             f"{len(data):,} bytes are more than the {limits.file_bytes:,} that are read: split or shorten the file."
@@ -59,36 +72,42 @@ def read_file(path: str, data: bytes, *, limits: Limits = DEFAULT_LIMITS, role: 
 
 
 def _read_text(file: "_File", text: str, syntax: Syntax) -> Reading:
-    if syntax is Syntax.JSON:
-        # Whether a key stands at the root is only known once the text is read.
-        loaded = load(text, syntax, limits=file.limits)
-        marked = MARKER in loaded.data if isinstance(loaded, Loaded) else has_marker(text, syntax, limits=file.limits)
-        return _read_marked(file, text, syntax, loaded) if marked else _read_other(file, text, syntax)
-    if not has_marker(text, syntax):
+    # What a JSON file is shows once it is read; a skill is read in any case; for others, the marker line decides.
+    if syntax is not Syntax.JSON and file.form is Form.NATIVE and not has_marker(text, syntax):
         return _read_other(file, text, syntax)
-    return _read_marked(file, text, syntax, load(text, syntax, limits=file.limits))
-
-
-def _read_marked(file: "_File", text: str, syntax: Syntax, loaded: Loaded | Fault) -> Reading:
+    loaded = load(text, syntax, limits=file.limits)
     if isinstance(loaded, Fault):
-        return file.broken(loaded, text, syntax)
-    verdict = read_native(loaded, path=file.path, blob=file.blob, role=file.role, limits=file.limits)
+        form = form_of_text(file.form, text, syntax, limits=file.limits)
+        return file.broken(loaded, form, text, syntax) if form else _read_other(file, text, syntax)
+    form = form_of_members(file.form, loaded.data) if syntax is Syntax.JSON else file.form
+    return _read_loaded(file, form, loaded) if form else _read_other(file, text, syntax)
+
+
+def _read_loaded(file: "_File", form: Form, loaded: Loaded) -> Reading:
+    verdict = _verdict(file, form, loaded)
     problems = verdict.problems
-    if "\r\n" in text and _LONE_FEED.search(text):
+    if "\r\n" in loaded.text and _LONE_FEED.search(loaded.text):
         message = "some lines end with CR LF and some with LF: let the editor or .gitattributes settle on LF."
         problems = (*problems, problem("mixed-line-endings", file.path, (1, 1), message))
     if verdict.playbook is not None:
         return Reading(file.path, file.blob, verdict.playbook, problems, None, None, candidate=True)
-    name, required = loaded.data.get("name"), loaded.data.get("required")
     return Reading(
         path=file.path,
         blob=file.blob,
         playbook=None,
         problems=problems,
-        claims=name_key(name) if isinstance(name, str) else None,
-        says_required=_said(loaded, required),
+        claims=loaded_key(form, file.path, loaded.data),
+        says_required=_said(loaded, loaded.data.get("required")),
         candidate=True,
     )
+
+
+def _verdict(file: "_File", form: Form, loaded: Loaded) -> Verdict:
+    path, blob, role, limits = file.path, file.blob, file.role, file.limits
+    if form is Form.SKILL:
+        return read_skill(loaded, path=path, blob=blob, role=role, limits=limits, companions=file.companions)
+    read = {Form.NATIVE: read_native, Form.RUNBOOK: read_runbook, Form.OPENPLAYBOOK: read_openplaybook}[form]
+    return read(loaded, path=path, blob=blob, role=role, limits=limits)
 
 
 def _said(loaded: Loaded, required: object) -> bool | None:
@@ -112,7 +131,10 @@ def _read_other(file: "_File", text: str, syntax: Syntax) -> Reading:
         return file.no_playbook(
             problem("unrecognised", file.path, (1, 1), "no playbook, and not readable: left alone.")
         )
-    missed = missed_marker(keys)
+    if file.form is Form.RUNBOOK:
+        missed: str | None = f"no runbook.v1: it has none of {', '.join(sorted(RUNBOOK_MARKS))} at its root."
+    else:
+        missed = missed_marker(keys)
     return file.no_playbook(*([problem("marker-missing", file.path, (1, 1), missed)] if missed else []))
 
 
@@ -122,13 +144,15 @@ class _File:
     blob: str
     role: Role
     limits: Limits
+    form: Form
+    companions: Sequence[Companion]
 
     def no_playbook(self, *problems: Problem) -> Reading:
         return Reading(self.path, self.blob, None, problems, None, None, candidate=False)
 
-    def broken(self, fault: Fault, text: str, syntax: Syntax) -> Reading:
+    def broken(self, fault: Fault, form: Form, text: str, syntax: Syntax) -> Reading:
         """A candidate that one fault stopped, with what is still readable in `text`."""
-        name = claimed_key(text, syntax, limits=self.limits)
+        name = shown_key(form, self.path, text, syntax, limits=self.limits)
         found = problem(fault.code, self.path, (fault.line, fault.column), fault.message, name=name)
         required = claimed_required(text, syntax, limits=self.limits)
         return Reading(self.path, self.blob, None, (found,), name, required, candidate=True)
@@ -137,8 +161,9 @@ class _File:
         """A file whose bytes were not taken as text: broken if it shows the marker all the same."""
         wide = next((name for mark, name in _WIDE_MARKS.items() if data.startswith(mark)), "utf-8-sig")
         text = data.decode(wide, errors="replace")
-        if has_marker(text, syntax, limits=self.limits):
-            return self.broken(fault, text, syntax)
+        form = form_of_text(self.form, text, syntax, limits=self.limits)
+        if form is not None:
+            return self.broken(fault, form, text, syntax)
         return self.no_playbook(
             problem("unrecognised", self.path, (1, 1), f"no playbook, and not read: {fault.message}")
         )

@@ -10,14 +10,18 @@ from typing import Final
 DEFAULT_PATTERNS: Final = (
     "playbooks/**/*.{yaml,yml,json,md}",
     ".playbooks/**/*.{yaml,yml,json,md}",
+    ".agents/skills/**/SKILL.md",
+    ".claude/skills/**/SKILL.md",
+    ".github/skills/**/SKILL.md",
+    ".cursor/skills/**/SKILL.md",
+    "skills/**/SKILL.md",
 )
 FOLDERS_NOT_ENTERED: Final = frozenset({"node_modules", "vendor", "dist", "build"})
 PATTERNS_MAX = 64
 PATTERN_CHARS_MAX = 512
 EXPANSIONS_MAX = 256
 
-# Formats of their own with their own readers; a native reader has nothing to say about them.
-_OTHER_FORMATS = (".openplaybook.json", ".runbook.json")
+_SKILL_FILE = "SKILL.md"
 _BRACES = re.compile(r"\{([^{}]*)\}")
 
 
@@ -40,8 +44,6 @@ class Roots:
 
     def index(self, path: str) -> int | None:
         """The place of the first root that holds the file at `path`, from 0; None where no root does."""
-        if path.lower().endswith(_OTHER_FORMATS):
-            return None
         parts = self._below(path)
         if not parts or any(_is_closed(part) for part in parts[:-1]):
             return None
@@ -148,7 +150,10 @@ def _segment(segment: str) -> Segment:
 
 
 def _fits(segment: Segment, name: str) -> bool:
-    return segment == name if isinstance(segment, str) else segment.fits(name)
+    if not isinstance(segment, str):
+        return segment.fits(name)
+    # In any case of its letters: its reader warns of another one, and nobody searches for a lost skill.
+    return segment == name or (segment == _SKILL_FILE and name.isascii() and name.lower() == segment.lower())
 
 
 def _matches(pattern: Compiled, parts: tuple[str, ...]) -> bool:

@@ -18,13 +18,29 @@ from registry.playbook.roots import Roots, expanded
         ("playbooks/_drafts/a.yaml", None),
         ("playbooks/node_modules/a.yaml", None),
         ("playbooks/vendor/a.yaml", None),
-        ("playbooks/a.openplaybook.json", None),
-        ("playbooks/a.runbook.json", None),
+        ("playbooks/a.openplaybook.json", 0),
+        (".playbooks/a.runbook.json", 1),
+        (".agents/skills/a/SKILL.md", 2),
+        (".claude/skills/x/a/SKILL.md", 3),
+        (".github/skills/a/SKILL.md", 4),
+        (".cursor/skills/a/SKILL.md", 5),
+        ("skills/a/SKILL.md", 6),
+        ("skills/SKILL.md", 6),
+        ("skills/a/skill.md", 6),
+        ("skills/a/Skill.MD", 6),
+        ("skills/a/s\u212aill.md", None),
+        ("skills/a/my-SKILL.md", None),
+        ("skills/a/README.md", None),
+        ("skills/.a/SKILL.md", None),
+        ("skills/vendor/SKILL.md", None),
+        (".gemini/skills/a/SKILL.md", None),
+        ("x/.claude/skills/a/SKILL.md", None),
+        ("SKILL.md", None),
         ("playbooks", None),
         ("playbooks/a.yaml/b", None),
     ],
 )
-def test_the_default_roots_hold_native_files_in_their_order(path, index):
+def test_the_default_roots_hold_every_format_in_their_order(path, index):
     assert Roots().index(path) == index
     assert Roots().wanted(path) is (index is not None)
 
@@ -34,7 +50,12 @@ def test_roots_are_anchored_at_the_sub_path():
     assert roots.wanted("services/pay/playbooks/a.yaml")
     assert not roots.wanted("playbooks/a.yaml")
     assert not roots.wanted("services/pay2/playbooks/a.yaml")
-    assert roots.folders() == ("services/pay/.playbooks", "services/pay/playbooks")
+    assert roots.folders() == tuple(
+        f"services/pay/{each}"
+        for each in (
+            ".agents/skills", ".claude/skills", ".cursor/skills", ".github/skills", ".playbooks", "playbooks", "skills"
+        )
+    )  # fmt: skip
 
 
 def test_a_sub_path_below_a_closed_folder_is_the_registrations_own_choice():
