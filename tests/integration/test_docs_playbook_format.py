@@ -7,9 +7,12 @@ from shellblocks import page, section
 
 from registry.playbook.document import SHAPES, NativeDocument, Shape, known_keys
 from registry.playbook.limits import DEFAULT_LIMITS
-from registry.playbook.native import _ADVISED
+from registry.playbook.native import _ADVISED, DOCUMENT
+from registry.playbook.openplaybook import OPENPLAYBOOK_DOCUMENT
 from registry.playbook.reading import read_file
 from registry.playbook.roots import DEFAULT_PATTERNS, FOLDERS_NOT_ENTERED
+from registry.playbook.runbook import RUNBOOK_DOCUMENT
+from registry.playbook.skill import SKILL_DOCUMENT
 
 PAGE = page("docs/playbook-format.md")
 
@@ -63,11 +66,28 @@ def test_a_row_names_exactly_the_keys_of_its_part(at: tuple[str, ...]):
     assert set(re.findall(r"\*\*`(\w+)`\*\*", keys)) == needed(SHAPES[at])
 
 
-def test_the_usual_folders_of_the_native_format_are_named():
-    # Patterns of one exact file name are those of other formats, which this page is not about.
-    native = {pattern.split("/", 1)[0] + "/" for pattern in DEFAULT_PATTERNS if "*." in pattern}
-    assert native == set(re.findall(r"^\| `([.\w]+/)`", PAGE, re.MULTILINE))
+def test_the_usual_folders_are_named_in_their_order():
+    roots = [re.split(r"/\*", pattern)[0] + "/" for pattern in DEFAULT_PATTERNS]
+    assert re.findall(r"^\| `([.\w/]+/)`, at any depth", PAGE, re.MULTILINE) == roots
     assert all(f"`{folder}`" in PAGE for folder in FOLDERS_NOT_ENTERED)
+
+
+def test_every_format_is_named_with_its_document():
+    assert set(re.findall(r"`(\w+/1)` \|$", section(PAGE, "Other formats"), re.MULTILINE)) == {
+        DOCUMENT,
+        SKILL_DOCUMENT,
+        RUNBOOK_DOCUMENT,
+        OPENPLAYBOOK_DOCUMENT,
+    }
+
+
+def test_the_skill_of_the_page_loads_without_any_problem():
+    found = re.search(r"^```markdown\n(.*?)^```", section(PAGE, "Other formats"), re.DOTALL | re.MULTILINE)
+    assert found is not None
+    reading = read_file("skills/summarise-incident/SKILL.md", found[1].encode(), role="service")
+    assert [str(problem) for problem in reading.problems] == []
+    assert reading.playbook is not None
+    assert (reading.playbook.owner, reading.playbook.version) == ("support", "1.1.0")
 
 
 def test_the_bounds_are_those_of_the_reader():
