@@ -4,10 +4,11 @@ import json
 from datetime import date, datetime
 from typing import NoReturn, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from registry.api.parameters import suggest
 from registry.errors import RequestInvalid, TooLarge
+from registry.playbook.roots import Roots
 
 BODY_BYTES_MAX = 1024 * 1024
 _FAULTS_MAX = 10
@@ -30,6 +31,12 @@ class RegistrationBody(Body):
     )
     aliases: tuple[str, ...] = Field((), max_length=64, description="Other spellings of this repository.")
     credential: str | None = Field(None, max_length=200, description="The name of a credential, never its value.")
+
+    @field_validator("paths")
+    @classmethod
+    def _can_be_read_by(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        Roots(value)  # raises ValueError, with what to mend, for what could never be read
+        return value
 
 
 class ReasonBody(Body):
@@ -114,7 +121,7 @@ def _refuse(model: type[Body], error: ValidationError) -> NoReturn:
         elif not member:
             problem = f"the body is not what this call takes: {fault['msg']}."
         else:
-            problem = f"{member}: {fault['msg']}."
+            problem = f"{member}: {fault['msg'].removeprefix('Value error, ').rstrip('.')}."
         listed.append({"member": member, "problem": problem})
     raise RequestInvalid(" ".join(item["problem"] for item in listed), errors=listed)
 

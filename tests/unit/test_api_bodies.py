@@ -47,3 +47,14 @@ def test_the_value_of_a_faulty_member_is_not_repeated() -> None:
     with pytest.raises(RequestInvalid) as refusal:
         read_body(RegistrationBody, b'{"url": 1, "team": "x", "credential": ["hunter2secret"]}', JSON)
     assert "hunter2secret" not in str(refusal.value) + str(refusal.value.extra)
+
+
+@pytest.mark.parametrize("pattern", ["../x/*.yaml", "/etc/*", "a//b", "", "a/", "a\\\\b", "{a,b}" * 10, "x" * 600])
+def test_a_pattern_that_can_never_be_read_by_is_refused(pattern: str) -> None:
+    with pytest.raises(RequestInvalid, match=r"^paths: the (pattern|braces)"):
+        read_body(RegistrationBody, f'{{"url": "u", "team": "t", "paths": ["{pattern}"]}}'.encode(), JSON)
+
+
+def test_patterns_that_can_be_read_by_are_taken() -> None:
+    data = b'{"url": "u", "team": "t", "paths": ["plugins/*/skills/**/SKILL.md"]}'
+    assert read_body(RegistrationBody, data, JSON).paths == ("plugins/*/skills/**/SKILL.md",)
