@@ -12,12 +12,16 @@ from registry.catalog.copies import CopySet, EarlierCopy, Origin, copies_of
 from registry.catalog.revision import Revision, folded_tags
 from registry.digest import canonical, digest_of
 from registry.errors import SourceTooLarge
+from registry.playbook.companions import Companion
 from registry.playbook.limits import DEFAULT_LIMITS, Limits
 from registry.playbook.model import Level, Playbook, Problem, Reading
 from registry.playbook.policy_file import read_policy
 from registry.playbook.reading import LOADER_VERSION, read_file
 from registry.playbook.roots import Roots
+from registry.playbook.skill import is_skill_file
 from registry.ports import GitSource, RemoteHead, Role, Tree, TreeFile
+from registry.sync.companions import HashCache, SkillFolders
+from registry.sync.entries import entry_problem
 
 POLICY_BYTES_MAX = 1024 * 1024
 HISTORY_COMMITS_MAX = 100
@@ -38,6 +42,7 @@ class ReadingCache:
         self._size_bytes = 0
         self._readings: OrderedDict[tuple[str, str, str], tuple[Reading, int]] = OrderedDict()
         self._lock = Lock()
+        self.hashes = HashCache()
 
     def get(self, key: tuple[str, str, str]) -> tuple[Reading, int] | None:
         """The reading of that (path, blob id, role) with its file's size in bytes, or None."""
@@ -98,20 +103,22 @@ def read_source(
     Raises from the SourceFault tree. One bad file never hurts another: what is wrong with a file becomes a problem.
     """
     with closing(source.read(head.commit)) as tree:
-        return _read_tree(tree, head, plan, previous, cache)
+        return _read_tree(source, tree, head, plan, previous, cache)
 
 
 def _read_tree(
-    tree: Tree, head: RemoteHead, plan: SourcePlan, previous: Revision | None, cache: ReadingCache
+    source: GitSource, tree: Tree, head: RemoteHead, plan: SourcePlan, previous: Revision | None, cache: ReadingCache
 ) -> SourceRead | None:
     files = tree.list_files(enter=plan.roots.enter, wanted=plan.roots.wanted)
+    skills = SkillFolders(tree, files)
     policy_blob = tree.blob_id(plan.policy_path) if plan.policy_path is not None else None
-    fingerprint = fingerprint_of(files, plan.roots, policy_blob)
+    fingerprint = fingerprint_of([*files, *skills.files], plan.roots, policy_blob)
     if _is_unchanged(previous, fingerprint, head, plan):
         return None
     policy, policy_problems = _read_policy_file(tree, policy_blob, plan, previous)
     publish = policy.publication if policy is not None and plan.role is Role.CENTRAL else PublicationRules(frozenset())
-    reader = _FileReader(tree, plan, publish, cache)
+    skills.hash_files(cache.hashes)
+    reader = _FileReader(source, tree, plan, publish, cache, skills)
     readings, tree_problems = reader.read_all(files)
     found = copies_of(
         readings,
@@ -121,7 +128,7 @@ def _read_tree(
         earlier=reader.earlier,
         required_tags=_marked_tags(policy),
     )
-    problems = [*found.problems, *tree_problems, *policy_problems]
+    problems = [*found.problems, *tree_problems, *skills.problems, *policy_problems]
     if policy is not None:
         problems.extend(_unmatched(policy, found, plan.policy_path or ""))
     revision = Revision(
@@ -162,8 +169,18 @@ def _is_unchanged(previous: Revision | None, fingerprint: str, head: RemoteHead,
 class _FileReader:
     """The files of one commit as readings, through the cache."""
 
-    def __init__(self, tree: Tree, plan: SourcePlan, publish: PublicationRules, cache: ReadingCache) -> None:
+    def __init__(
+        self,
+        source: GitSource,
+        tree: Tree,
+        plan: SourcePlan,
+        publish: PublicationRules,
+        cache: ReadingCache,
+        skills: SkillFolders,
+    ) -> None:
+        self._source = source
         self._tree = tree
+        self._skills = skills
         self._plan = plan
         self._publish = publish
         self._cache = cache
@@ -179,13 +196,12 @@ class _FileReader:
         problems: list[Problem] = []
         blobs: list[tuple[str, str]] = []
         for file in files:
-            place = self._place(file)
-            if isinstance(place, Problem):
-                problems.append(place)
+            problem = entry_problem(file)
+            if problem is not None:
+                problems.append(problem)
             else:
-                blobs.append(place)
-        role = self._plan.kind
-        missing = {blob for path, blob in blobs if self._cache.get((path, blob, role)) is None}
+                blobs.append((file.path, file.blob_id))
+        missing = {blob for path, blob in blobs if self._cache.get(self._key(path, blob)) is None}
         if missing:
             self._tree.hydrate(missing)
         readings: list[Reading] = []
@@ -209,38 +225,44 @@ class _FileReader:
         for commit, data in self._tree.history(path, HISTORY_COMMITS_MAX):
             if data is None:
                 continue
-            reading = self._published(self._parse(path, data))
+            reading = self._published(self._parse(path, data, ()))
+            if reading.playbook is not None and is_skill_file(path):
+                companions = self._companions_at(commit, path)
+                if companions is None:
+                    continue
+                reading = self._published(self._parse(path, data, companions))
             if reading.playbook is not None:
                 return EarlierCopy(reading.playbook, commit)
         return None
 
-    def _place(self, file: TreeFile) -> tuple[str, str] | Problem:
-        if file.kind == "submodule":
-            return _tree_problem(
-                "submodule", file.path, "is a submodule, whose files are not read: keep playbooks here."
-            )
-        if file.kind == "path-not-utf8":
-            return _tree_problem("path-not-utf8", file.path, "has a name that is not UTF-8: rename it.")
-        if file.kind == "symlink" and file.target is None:
-            return _tree_problem(
-                "symlink-dangling", file.path, "is a link that leads to no file inside the repository: mend it."
-            )
-        return file.path, file.blob_id
+    def _key(self, path: str, blob: str) -> tuple[str, str, str]:
+        return path, blob + self._skills.mark(path), self._plan.kind
 
     def _read(self, path: str, blob: str) -> tuple[Reading, int]:
-        key = (path, blob, self._plan.kind)
+        key = self._key(path, blob)
         cached = self._cache.get(key)
         if cached is not None:
             return cached
         data = self._tree.read_blob(blob, self._plan.limits.file_bytes)
         if not isinstance(data, bytes):
             return _too_large(path, self._plan.limits), 0
-        reading = self._parse(path, data)
+        reading = self._parse(path, data, self._skills.of(path))
         self._cache.put(key, reading, len(data))
         return reading, len(data)
 
-    def _parse(self, path: str, data: bytes) -> Reading:
-        return read_file(path, data, limits=self._plan.limits, role=self._plan.role.value)
+    def _companions_at(self, commit: str, path: str) -> Sequence[Companion] | None:
+        """A skill's other files at an earlier commit, because a held copy is what once was there; None for too many."""
+        with closing(self._source.read(commit)) as tree:
+            try:
+                listed = tree.list_files(enter=self._plan.roots.enter, wanted=self._plan.roots.wanted)
+                skills = SkillFolders(tree, listed)
+                skills.hash_files(self._cache.hashes, only=path)
+            except SourceTooLarge:
+                return None
+        return skills.of(path)
+
+    def _parse(self, path: str, data: bytes, companions: Sequence[Companion]) -> Reading:
+        return read_file(path, data, limits=self._plan.limits, role=self._plan.role.value, companions=companions)
 
     def _published(self, reading: Reading) -> Reading:
         """A central file that lacks what the policy file asks for does not load (merge.md, The policy file)."""
@@ -272,10 +294,6 @@ def _too_large(path: str, limits: Limits) -> Reading:
     return Reading(
         path, "", None, (Problem("too-large", Level.ERROR, path, 1, 1, message),), None, None, candidate=True
     )
-
-
-def _tree_problem(code: str, path: str, message: str) -> Problem:
-    return Problem(code, Level.WARNING, path, 1, 1, f"{path} {message}")
 
 
 def _marked_tags(policy: RuleSet | None) -> frozenset[str]:
