@@ -35,6 +35,8 @@ class RegistrationBody(Body):
     @field_validator("paths")
     @classmethod
     def _can_be_read_by(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if value == ():
+            raise ValueError("an empty list reads nothing: leave paths out for the usual places")
         Roots(value)  # raises ValueError, with what to mend, for what could never be read
         return value
 

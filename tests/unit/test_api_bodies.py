@@ -58,3 +58,8 @@ def test_a_pattern_that_can_never_be_read_by_is_refused(pattern: str) -> None:
 def test_patterns_that_can_be_read_by_are_taken() -> None:
     data = b'{"url": "u", "team": "t", "paths": ["plugins/*/skills/**/SKILL.md"]}'
     assert read_body(RegistrationBody, data, JSON).paths == ("plugins/*/skills/**/SKILL.md",)
+
+
+def test_an_empty_list_of_patterns_is_refused_since_it_would_read_nothing() -> None:
+    with pytest.raises(RequestInvalid, match="leave paths out"):
+        read_body(RegistrationBody, b'{"url": "u", "team": "t", "paths": []}', JSON)
