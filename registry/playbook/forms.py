@@ -66,11 +66,10 @@ def shown_key(form: Form, path: str, text: str, syntax: Syntax, *, limits: Limit
     if form in {Form.NATIVE, Form.SKILL}:
         return claimed_key(text, syntax, limits=limits)
     places: tuple[Path, ...] = (("runbook_id",),) if form is Form.RUNBOOK else (("name",), ("manifest", "name"))
-    shown = {
-        member.path: member.source
-        for member in outline(text, limits=limits)
-        if not member.is_key and member.path in places
-    }
+    shown: dict[Path, str] = {}
+    for member in outline(text, limits=limits):
+        if not member.is_key and member.path in places:
+            shown.setdefault(member.path, member.source)
     for place in places:
         if source := shown.get(place):
             return name_key(source.strip('"'))

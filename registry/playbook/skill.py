@@ -110,7 +110,6 @@ def _name(notes: Notes, fields: Mapping[str, Json]) -> tuple[str | None, str]:
     folder = skill_folder(notes.path).rpartition("/")[2]
     if isinstance(written, str) and written.strip():
         key = take_name(notes, written, ("name",))
-        refuse_bidi(notes, written, ("name",))
         if key is not None and folder and name_key(folder) != key:
             message = f"the skill is called {key} and its folder {quoted(folder)}: agents expect one name for both."
             notes.at_value("name-not-folder", ("name",), message)
