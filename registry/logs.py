@@ -11,7 +11,7 @@ import structlog
 VALUE_LENGTH_MAX = 16_384
 """Characters of one value, a traceback included: what a remote said must not fill the disk."""
 
-_USERINFO = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)[^/\s@]*@")
+_USERINFO = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]{0,30}://)[^/\s@]*@")
 _BEARER = re.compile(r"(?i)\b(bearer\s+|basic\s+|pbr_)[A-Za-z0-9._~+/=-]{8,}")
 _QUERY = re.compile(r"(?i)\b((?:access_|private_|api_?)?(?:token|key|password|secret)=)[^\s&;,'\"]+")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -19,7 +19,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 def redact(text: str) -> str:
     """The text without the userinfo of URLs, tokens, and control characters other than line breaks and tabs."""
-    text = _USERINFO.sub(r"\g<scheme>…@", text)
+    text = _USERINFO.sub(r"\g<scheme>…@", text[: 4 * VALUE_LENGTH_MAX])
     text = _QUERY.sub(r"\1…", _BEARER.sub(r"\1…", text))
     return _CONTROL.sub("�", text)[:VALUE_LENGTH_MAX]
 
