@@ -58,15 +58,17 @@ def check_spelling(spelling: str) -> str:
     normalising can tell (registry/names.py) is left to it. Raises RepositoryInvalid for `.`, `..` and empty
     segments and for control characters.
     """
-    if not spelling.strip():
-        raise RepositoryInvalid(f"the repository is empty: {_ADVICE}")
     if _CONTROL.search(spelling):
         raise RepositoryInvalid(f"a repository's name has no control characters: {_ADVICE}")
+    # Cut before the segments are looked at, so that none hides behind a user.
+    spelling = _USERINFO.sub("", spelling, count=1)
+    if not spelling.strip():
+        raise RepositoryInvalid(f"the repository is empty: {_ADVICE}")
     path = spelling.partition("://")[2] if "://" in spelling else spelling
     for segment in path.strip("/").split("/"):
         if segment in {"", ".", ".."}:
             raise _bad_segment(segment)
-    return _USERINFO.sub("", spelling, count=1)
+    return spelling
 
 
 def choose_repository(address: Address, parameter: str | None) -> str | None:

@@ -84,3 +84,9 @@ def test_a_call_about_one_repository_needs_one() -> None:
 )
 def test_a_password_does_not_get_past_the_door(spelling: str, kept: str) -> None:
     assert check_spelling(spelling) == kept
+
+
+@pytest.mark.parametrize("spelling", [":@.", "u:p@../app", "u:p@", "https://u:p@./app", "u\x00:p@github.com/acme/app"])
+def test_nothing_hides_behind_a_user(spelling: str) -> None:
+    with pytest.raises(RepositoryInvalid):
+        check_spelling(spelling)
