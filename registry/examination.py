@@ -5,6 +5,7 @@ The adapters are looked at and not opened: opening a store migrates it, opening 
 
 import os
 import shutil
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -90,7 +91,8 @@ def poll_central(settings: Settings, store: StoreFacts) -> CentralFacts:
         )
     found = CentralFacts(remote.url, remote.id, is_configured)
     try:
-        with RefPoller(ChildSettings()) as poller:
+        # Faults call the folder that git runs in "the mirror": a folder that no remote's address has in it.
+        with RefPoller(ChildSettings(), work_folder=Path(sys.prefix)) as poller:
             head = poller.poll(remote, ref, deadline_s=POLL_DEADLINE_S)
     except SourceFault as fault:
         return replace(found, state=fault.state, fault=fault.detail.rstrip("."))

@@ -1,5 +1,6 @@
 """Commands that read: `catalog`, `search` and `explain`."""
 
+from difflib import get_close_matches
 from typing import Any
 
 import click
@@ -26,6 +27,8 @@ Examples:
 @with_remote
 def catalog(remote: Remote, repository: str | None, full: bool, as_json: bool) -> None:  # noqa: FBT001 - click passes by name
     """Show the catalog in force for REPOSITORY, in any spelling; without one, central's own."""
+    if full and not as_json:
+        raise click.UsageError("--full needs --json: contracts are for programs.")
     path = f"/v1/catalogs/{segment(repository)}" if repository else "/v1/catalogs"
     with progress("Reading the catalog"):
         answer = remote.get(path, [("view", "full")] if full else ())
@@ -40,6 +43,7 @@ def catalog(remote: Remote, repository: str | None, full: bool, as_json: bool) -
     say()
     headers = answer.headers
     say(faint(f"Snapshot {shown(headers.get('Catalog-Digest'))}, {shown(headers.get('Catalog-State'))}"))
+    _note_unregistered(repository, body["repository"])
 
 
 @click.command(
@@ -83,7 +87,7 @@ def search(
         return
     found = answer.json
     if not found["results"]:
-        note("Nothing was found: try other words, or list everything with an empty text.")
+        note(_nothing_found(tags))
         return
     for row in found["results"]:
         say(f"{heading(shown(row['name']))} {shown(row['version'])}  {_flags(row)}".rstrip())
@@ -113,14 +117,46 @@ def explain(remote: Remote, name: str, repository: str | None, as_json: bool) ->
     """Say which copy of the playbook NAME serves, and why."""
     params: Params = [("repository", repository)] if repository else ()
     with progress("Asking"):
-        answer = remote.get(f"/v1/playbooks/{segment(name)}/explain", params)
+        try:
+            answer = remote.get(f"/v1/playbooks/{segment(name)}/explain", params)
+        except No as refusal:
+            raise _with_nearest(refusal, remote, name, repository) from None
     body = answer.json
     if as_json:
         write_json(answer.body)
     else:
         _write_explanation(body)
+        _note_unregistered(repository, body["repository"])
     if body["serving"] is None:
         raise No(f"{shown(body['name'])} is not served here ({shown(body['outcome'])}).")
+
+
+def _nothing_found(tags: tuple[str, ...]) -> str:
+    if tags:
+        named = " and ".join(shown(tag) for tag in tags)
+        return f"Nothing with the tag {named} was found: try fewer tags, or list everything with an empty text."
+    return "Nothing was found: try other words, or list everything with an empty text."
+
+
+def _note_unregistered(asked: str | None, found: str | None) -> None:
+    """Say so where a repository is served central's catalog for want of a registration of its own."""
+    if asked and found is None:
+        note(
+            f"{shown(asked)} is not registered, so this is central's catalog: "
+            "`registry register URL --team TEAM` registers it."
+        )
+
+
+def _with_nearest(refusal: No, remote: Remote, name: str, repository: str | None) -> No:
+    """The refusal, with the names that one may have meant where the name is unknown."""
+    if refusal.code != "playbook-unknown":
+        return refusal
+    path = f"/v1/catalogs/{segment(repository)}" if repository else "/v1/catalogs"
+    catalog = remote.get(path).json
+    names = [item["name"] for part in ("entries", "unavailable") for item in catalog[part]]
+    near = get_close_matches(name.lower(), names)
+    meant = f" Did you mean {' or '.join(shown(item) for item in near)}?" if near else ""
+    return No(f"{refusal.message}{meant}", refusal.code)
 
 
 def _search_params(query: str, repository: str | None, tags: tuple[str, ...], limit: int) -> Params:

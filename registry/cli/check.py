@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     # What reads playbooks takes a second to import: neither --help nor a shell that completes an option waits for it.
     from registry.service.checking import Report
 
+SHOWN_MAX = 5
 _GITHUB_LEVELS = {Level.ERROR: "error", Level.WARNING: "warning", Level.INFO: "notice"}
 
 
@@ -27,12 +28,12 @@ _GITHUB_LEVELS = {Level.ERROR: "error", Level.WARNING: "warning", Level.INFO: "n
     "check",
     epilog="""\b
 Examples:
-  registry check .
+  registry check
   registry check . --format github --strict
   registry check . --ask-registry
 Exits 1 on errors, with --strict on warnings too.""",
 )
-@click.argument("path", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.argument("path", type=click.Path(path_type=Path), default=".")
 @click.option(
     "--role",
     type=click.Choice([Role.CENTRAL.value, Role.SERVICE.value]),
@@ -76,9 +77,10 @@ def check_command(
     style: str,
     strict: bool,  # noqa: FBT001 - click passes by name
 ) -> None:
-    """Check the playbooks of the working copy at PATH, by the server's own code, tracked files or not."""
+    """Check the playbooks of the working copy at PATH (default: here), by the server's own code, tracked or not."""
     from registry.cli import working_copy  # noqa: PLC0415 - see above
 
+    _require_folder(path)
     is_central = role == Role.CENTRAL.value if role else (path / policy_path).exists()
     with progress("Reading the playbooks"):
         required = _ask(remote, path, repository) if ask_registry and not is_central else frozenset()
@@ -90,8 +92,34 @@ def check_command(
             required=required,
         )
     _RENDERERS[style](report, path)
+    if not report.playbooks and not report.problems:
+        note(_nothing(working_copy.passed_over(path, globs), globs))
     if not report.passes(strict=strict):
         click.get_current_context().exit(NO)
+
+
+def _require_folder(path: Path) -> None:
+    if path.is_file():
+        raise Misused(
+            f"{path} is a file: give the folder of the working copy, and with --path the place in it, as in "
+            f"`registry check . --path {path.name}`."
+        )
+    if not path.is_dir():
+        raise Misused(f"{path} does not exist: give the folder of a working copy.")
+
+
+def _nothing(passed_over: tuple[str, ...], globs: tuple[str, ...]) -> str:
+    """What to do where there is no playbook."""
+    where = " or ".join(globs) if globs else "playbooks/ or .playbooks/"
+    found = f"No playbook was found in {shown(where)}."
+    if passed_over:
+        files = ", ".join(shown(name) for name in passed_over[:SHOWN_MAX])
+        more = f" and {len(passed_over) - SHOWN_MAX} more" if len(passed_over) > SHOWN_MAX else ""
+        found = f"{found} Passed over: {files}{more}. A native playbook begins with `playbook: 1`."
+    return (
+        f"{found} If they lie elsewhere, name the place with --path, here and in `registry register`. One to begin "
+        "with: `registry schema playbook --example > playbooks/rotate-signing-key.yaml`."
+    )
 
 
 def _ask(remote: Remote, path: Path, repository: str | None) -> frozenset[str]:
@@ -109,8 +137,6 @@ def _write_text(report: "Report", root: Path) -> None:
     for problem in report.problems:
         say(problem_line({**problem.to_json(), "path": _place(problem, root)}))
     say(_summary(report))
-    if not report.playbooks and not report.problems:
-        note("No playbook was found: they lie in playbooks/ or .playbooks/ and begin with `playbook: 1`.")
 
 
 def _write_json(report: "Report", root: Path) -> None:  # noqa: ARG001 - paths in JSON are relative to the repository

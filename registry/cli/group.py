@@ -23,9 +23,18 @@ class LazyGroup(click.Group):
     A command that is not in the table is answered with the nearest one.
     """
 
-    def __init__(self, *, listed: Mapping[str, Listed], name: str | None = None, help: str | None = None) -> None:  # noqa: A002 - click's own word
+    def __init__(
+        self,
+        *,
+        listed: Mapping[str, Listed],
+        elsewhere: Mapping[str, str] | None = None,
+        name: str | None = None,
+        help: str | None = None,  # noqa: A002 - click's own word
+    ) -> None:
+        """`elsewhere` maps what other tools call a command to the name that it has in the table."""
         super().__init__(name=name, help=help)
         self.listed = listed
+        self.elsewhere = elsewhere or {}
 
     def make_context(
         self,
@@ -60,6 +69,8 @@ class LazyGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.exceptions.NoSuchCommand as error:
+            if here := self.elsewhere.get(error.command_name):
+                raise click.UsageError(f"No such command {error.command_name!r}: here it is {here!r}.", ctx) from None
             raise click.exceptions.NoSuchCommand(error.command_name, possibilities=list(self.listed), ctx=ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature

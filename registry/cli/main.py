@@ -1,5 +1,7 @@
 """The command `registry`: the list of its commands, and what holds for all of them."""
 
+import click
+
 from registry.cli.group import LazyGroup, Listed
 from registry.cli.outcome import LEGEND
 
@@ -22,6 +24,23 @@ COMMANDS = {
     "completion": Listed("registry.cli.completion", "completion", "Print a script for your shell to complete with."),
 }
 
+ELSEWHERE = {
+    **dict.fromkeys(("validate", "lint", "test", "verify"), "check"),
+    **dict.fromkeys(("list", "ls", "status"), "repositories"),
+    **dict.fromkeys(("add", "create", "new", "init", "enroll"), "register"),
+    **dict.fromkeys(("remove", "rm", "delete", "unregister"), "deregister"),
+    **dict.fromkeys(("start", "run", "server", "up"), "serve"),
+    **dict.fromkeys(("refresh", "pull", "fetch", "update", "reload"), "sync"),
+    **dict.fromkeys(("find", "query"), "search"),
+    **dict.fromkeys(("why", "show", "get", "describe"), "explain"),
+    **dict.fromkeys(("require", "unrequire", "waive", "withdraw", "accept", "rules"), "policy"),
+    **dict.fromkeys(("login", "auth", "tokens"), "token"),
+    **dict.fromkeys(("diagnose", "health", "ping", "debug"), "doctor"),
+    "help": "--help",
+    "version": "--version",
+}
+"""What other tools call it -> what it is here."""
+
 _HELP = f"""Gives agents a company's real procedures: playbooks from git, merged for each repository.
 
 Commands that ask a registry find it by REGISTRY_URL (default http://127.0.0.1:8080) and show it the token in
@@ -32,9 +51,12 @@ registry's JSON and nothing else.
 
 \b
 Start here:
-  registry demo
-  registry check .
+  registry demo        see it work, with example repositories
+  registry check       check the playbooks in this folder
+  registry doctor      find out what is wrong
 """
 
-main = LazyGroup(name="registry", help=_HELP, listed=COMMANDS)
+main = click.version_option(package_name="playbook-registry", prog_name="registry")(
+    LazyGroup(name="registry", help=_HELP, listed=COMMANDS, elsewhere=ELSEWHERE)
+)
 """The entry point of the command line."""

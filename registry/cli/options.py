@@ -1,14 +1,19 @@
 """Options that several commands share, and the way from them to a registry."""
 
 import os
+import re
 from collections.abc import Callable
 from typing import TypeVar
 
 import click
 
+from registry.cli.outcome import Misused
 from registry.cli.remote import DEFAULT_URL, Remote
+from registry.cli.terminal import shown
 
 WAIT_MAX_S = 60.0
+
+_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -45,6 +50,12 @@ def with_wait(function: F) -> F:
         metavar="SECONDS",
         help="How long to wait until the outcome is published and searchable; 0 does not wait.",
     )(function)
+
+
+def require_commit(text: str, where: str) -> None:
+    """Nothing, if `text` is a commit's full id; else Misused, which ends with `where` to find it."""
+    if not _COMMIT.fullmatch(text):
+        raise Misused(f"--commit is {shown(text)}: give the commit's full id, 40 hexadecimal digits; {where}.")
 
 
 def _open(context: click.Context, _parameter: click.Parameter, url: str) -> Remote | str:

@@ -18,6 +18,11 @@ class No(click.ClickException):
 
     exit_code = NO
 
+    def __init__(self, message: str, code: str = "") -> None:
+        """`code` is the API's, where the answer came from there."""
+        super().__init__(message)
+        self.code = code
+
 
 class Misused(click.ClickException):
     """Wrong usage or configuration, to be mended by the caller: exit 2."""

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from registry.cli.completion import complete_playbook, complete_repository
-from registry.cli.options import with_json, with_remote, with_wait
+from registry.cli.options import require_commit, with_json, with_remote, with_wait
 from registry.cli.outcome import No
 from registry.cli.remote import Answer, Params, Remote, segment
 from registry.cli.terminal import faint, heading, progress, say, shown, table, write_json
@@ -21,7 +21,7 @@ def policy() -> None:
     """Show and change what is required, waived or withdrawn. Changes need a token with policy:write."""
 
 
-@policy.command(epilog="\b\nExample:\n  registry policy show --json")
+@policy.command(short_help="Show the rules in force.", epilog="\b\nExample:\n  registry policy show --json")
 @with_json
 @with_remote
 def show(remote: Remote, as_json: bool) -> None:  # noqa: FBT001 - click passes by name
@@ -47,7 +47,10 @@ def require(remote: Remote, name: str, reason: str, as_json: bool) -> None:  # n
     _done(answer, f"{shown(name)} is required in every repository.", as_json=as_json)
 
 
-@policy.command(epilog="\b\nExample:\n  registry policy unrequire deploy-rollback")
+@policy.command(
+    short_help="Take back a mark made with `require`.",
+    epilog="\b\nExample:\n  registry policy unrequire deploy-rollback",
+)
 @click.argument("name", shell_complete=complete_playbook)
 @with_json
 @with_remote
@@ -60,10 +63,11 @@ def unrequire(remote: Remote, name: str, as_json: bool) -> None:  # noqa: FBT001
 
 
 @policy.command(
+    short_help="Let one repository serve its own copy.",
     epilog="""\b
 Example:
   registry policy waive deploy-rollback --repository github.com/acme/legacy-billing \\
-    --until 2027-01-31 --reason "Runs on the old deployer." """
+    --until 2027-01-31 --reason "Runs on the old deployer." """,
 )
 @click.argument("name", shell_complete=complete_playbook)
 @click.option(
@@ -134,10 +138,11 @@ def unwithdraw(remote: Remote, name: str, digest: str, as_json: bool) -> None:  
 
 
 @policy.command(
+    short_help="Take the policy file's absence as meant.",
     epilog="""\b
 Example:
   registry policy accept --commit 3f2c9a51c0de3f2c9a51c0de3f2c9a51c0de3f2c
-Without --commit, the central repository's newest commit is meant; it is named in the answer."""
+Without --commit, the central repository's newest commit is meant; it is named in the answer.""",
 )
 @click.option("--commit", metavar="COMMIT", help="The central commit without a policy file that loads.")
 @with_wait
@@ -145,6 +150,8 @@ Without --commit, the central repository's newest commit is meant; it is named i
 @with_remote
 def accept(remote: Remote, commit: str | None, wait_s: float, as_json: bool) -> None:  # noqa: FBT001 - click passes by name
     """Take a missing or broken policy file as meant, which ends the rules that it held."""
+    if commit is not None:
+        require_commit(commit, "without --commit, central's newest is meant")
     chosen = commit or _central_commit(remote)
     with progress("Applying"):
         answer = remote.call("POST", "/v1/policy/accept", body={"commit": chosen}, wait_s=wait_s)

@@ -1,6 +1,7 @@
 """The way to a running registry: one call in, its answer out, and every failure as an exit code with a sentence."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,8 +23,20 @@ LOOK_S = 5.0
 ANSWER_BYTES_MAX = 256 * 1024 * 1024
 """More than any catalog with contracts has; an endless answer is no registry's."""
 
+_ERRNO = re.compile(r"^\[Errno -?\d+\] ")
 _MISUSED = frozenset({400, 401, 405, 413, 415})
 _LATER = frozenset({408, 429})
+
+NEXT = {
+    "unauthenticated": "Set REGISTRY_TOKEN to a valid token: `registry token create` makes one, with a token that has "
+    "admin; the first is REGISTRY_ADMIN_TOKEN of the server.",
+    "repository-unknown": "`registry register URL --team TEAM` registers one; `registry repositories` lists them.",
+    "repository-invalid": "`registry repositories` lists those that are registered.",
+    "playbook-unknown": "`registry catalog` lists the names.",
+    "token-unknown": "`registry token list` lists the ids.",
+    "unavailable": "`registry repositories` says what keeps it, and `registry doctor` looks further.",
+}
+"""Code of the API -> what to do next, in the words of the command line."""
 
 Params = Sequence[tuple[str, str | int]]
 
@@ -89,8 +102,7 @@ class Remote:
             raise Unreachable(f"the registry at {self._url} did not answer in time: try again.") from None
         except httpx.TransportError as error:
             raise Unreachable(
-                f"no registry answers at {self._url} ({shown(error)}): start one with "
-                "`registry serve`, or set REGISTRY_URL."
+                f"no registry answers at {self._url} ({_reason(error)}): {_where_else(self._url)}"
             ) from None
         if response.is_success:
             return Answer(response.status_code, response.headers, content)
@@ -100,8 +112,11 @@ class Remote:
         """What answers `/readyz` within LOOK_S, whatever it is; raises nothing."""
         import httpx  # noqa: PLC0415 - see above
 
+        request = self._client.build_request("GET", "/readyz", timeout=LOOK_S)
+        # Readiness needs no token, and one that has expired would be refused before anything is said of it.
+        request.headers.pop("Authorization", None)
         try:
-            response = self._client.get("/readyz", timeout=LOOK_S)
+            response = self._client.send(request)
         except httpx.HTTPError as error:
             return ServerFacts(self._url, None, said=str(error))
         problem = _problem(response, response.content)
@@ -124,6 +139,16 @@ def _read(response: "httpx.Response") -> bytes:
             raise Misused(f"the answer is larger than {ANSWER_BYTES_MAX // 2**20} MiB: is REGISTRY_URL right?")
         parts.append(part)
     return b"".join(parts)
+
+
+def _reason(error: Exception) -> str:
+    return shown(_ERRNO.sub("", str(error)))
+
+
+def _where_else(url: str) -> str:
+    if url == DEFAULT_URL:
+        return "set REGISTRY_URL to the one that your company runs, or start one with `registry serve`."
+    return "check REGISTRY_URL, and that the registry runs and can be reached from here."
 
 
 def _is_ready(content: bytes) -> bool:
@@ -169,14 +194,14 @@ def _failure(response: "httpx.Response", content: bytes) -> Exception:
         return Misused(f"HTTP status {status} without an explanation, so this is no registry: is REGISTRY_URL right?")
     code = str(problem.get("type", "")).rpartition("/")[2]
     message = f"{shown(problem.get('detail') or problem.get('title'))} [{shown(code)}]"
+    if advice := NEXT.get(code):
+        message = f"{message} {advice}"
     if status >= 500 or status in _LATER:
         wait = response.headers.get("Retry-After")
         return Unreachable(message + (f" Try again in {shown(wait)} s." if wait else ""))
-    if status == 401:
-        return Misused(f"{message} Set REGISTRY_TOKEN to a valid token.")
     if status in _MISUSED or code == "route-unknown":
         return Misused(message)
-    return No(message)
+    return No(message, code)
 
 
 def _problem(response: "httpx.Response", content: bytes) -> dict[str, Any] | None:

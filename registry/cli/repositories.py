@@ -6,9 +6,10 @@ import click
 
 from registry.cli.catalog import problem_line
 from registry.cli.completion import complete_repository
-from registry.cli.options import with_json, with_remote, with_wait
+from registry.cli.options import require_commit, with_json, with_remote, with_wait
 from registry.cli.outcome import Misused, No
-from registry.cli.remote import Answer, Params, Remote, segment
+from registry.cli.remote import NEXT, Answer, Params, Remote, segment
+from registry.cli.spelling import instead_of
 from registry.cli.terminal import bad, doubtful, faint, good, heading, note, progress, say, shown, table, write_json
 from registry.errors import RepositoryInvalid
 from registry.names import repository_id
@@ -60,6 +61,8 @@ def register(
 
     Exits 1 where it was registered but could not be read: the message says what to mend.
     """
+    if advice := instead_of(url):
+        raise Misused(f"{shown(url)} cannot be registered: {advice}.")
     body = {
         "url": url,
         "team": team,
@@ -158,6 +161,7 @@ Look at that commit first: it was held back because it takes much away or weaken
 @with_remote
 def apply(remote: Remote, repository: str, commit: str, wait_s: float, as_json: bool) -> None:  # noqa: FBT001 - click passes by name
     """Put a suspended commit of REPOSITORY in force."""
+    require_commit(commit, f"`registry repositories {shown(repository)}` names the one that waits")
     path = f"/v1/repositories/{segment(_identity(repository))}/apply"
     with progress("Applying the commit"):
         answer = remote.call("POST", path, body={"commit": commit}, wait_s=wait_s)
@@ -168,7 +172,7 @@ def _identity(spelling: str) -> str:
     try:
         return str(repository_id(spelling))
     except RepositoryInvalid as error:
-        raise Misused(str(error)) from None
+        raise Misused(f"{error} {NEXT['repository-invalid']}") from None
 
 
 def _report(answer: Answer, wait_s: float, *, as_json: bool) -> None:
@@ -182,11 +186,23 @@ def _report(answer: Answer, wait_s: float, *, as_json: bool) -> None:
     if status["state"] in _UNDER_WAY or answer.status == 202:
         if wait_s:
             raise No(
-                f"it was not read within {wait_s:g} s; the registry goes on with it. Look with `registry repositories`."
+                f"it was not read within {wait_s:g} s; the registry goes on with it. Look with "
+                f"`registry repositories {shown(body['id'])}`."
             )
         return
     if status["state"] != "ok":
-        raise No(f"the sync stands at {shown(status['state'])}: {shown(status['message'])}")
+        raise No(f"the sync stands at {shown(status['state'])}: {shown(status['message'])} {_next_step(body)}")
+
+
+def _next_step(body: dict[str, Any]) -> str:
+    """What to do about a sync that ended badly."""
+    identity, status = shown(body["id"]), body["sync"]
+    if status["state"] == "suspended":
+        return f"Look at the commit, then `registry apply {identity} --commit COMMIT`, or push a better one."
+    return (
+        f"It stays registered. When that is mended, `registry sync {identity}` reads it at once; "
+        f"`registry deregister {identity}` takes it back."
+    )
 
 
 def _list(remote: Remote, filters: Params, *, as_json: bool) -> None:
@@ -214,6 +230,12 @@ def _list(remote: Remote, filters: Params, *, as_json: bool) -> None:
         for item in items
     ]
     table(("REPOSITORY", "TEAM", "STATE", "PLAYBOOKS", "HELD", "REFUSED", "PROBLEMS", "IN FORCE SINCE"), rows)
+    if any(item["sync"]["state"] != "ok" for item in items):
+        note("`registry repositories REPOSITORY` says what keeps one that is not ok.")
+    elif any(item["problems"] for item in items):
+        note("`registry repositories REPOSITORY` shows the problems of one.")
+    if not any(item["role"] == "service" for item in items) and {key for key, _ in filters} <= {"limit"}:
+        note("No service repository is registered: `registry register URL --team TEAM` registers one.")
 
 
 def _write_one(item: dict[str, Any]) -> None:

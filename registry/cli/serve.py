@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from registry.cli.outcome import Misused
-from registry.cli.terminal import note
+from registry.cli.spelling import instead_of
+from registry.cli.terminal import note, shown
 from registry.errors import RegistryError
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ def serve(listen: str | None, data_dir: Path | None, strict_env: bool) -> None: 
                 "REGISTRY_CENTRAL_URL is not set: give the remote of the central playbook repository, for example "
                 "REGISTRY_CENTRAL_URL=https://github.com/acme/playbooks.git (or try `registry demo`)."
             )
+        if advice := instead_of(settings.central_url):
+            raise Misused(f"REGISTRY_CENTRAL_URL is {shown(settings.central_url)}, and {advice}.")
         _require_usable(settings)
         _serve(settings)
     except RegistryError as error:

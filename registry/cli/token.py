@@ -54,6 +54,8 @@ def create(
         return
     made = answer.json
     say(made["token"])
+    if "repository:write" in scopes and not team and "admin" not in scopes:
+        note("It has no team, so there is no repository that it may write: --team gives it one.")
     note(f"Token {shown(made['id'])} of {shown(name)}. Keep it now: it is not shown again.")
 
 

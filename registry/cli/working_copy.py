@@ -44,6 +44,15 @@ class _Head:
     commit: str = NO_COMMIT
 
 
+def passed_over(path: Path, globs: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """The files where playbooks are looked for, sorted by path. Raises Misused."""
+    roots = Roots(globs or None)
+    try:
+        return tuple(file.path for file in worktree.list_files(path, enter=roots.enter, wanted=roots.wanted))
+    except SourceFault as error:
+        raise Misused(str(error)) from None
+
+
 class WorkingCopy:
     """A folder on disk as a git source of one commit: what is there now, without history. Blob ids are paths."""
 
