@@ -17,9 +17,12 @@ from registry.playbook.model import Level, Playbook, Problem
 from registry.playbook.native import Role, Verdict
 from registry.playbook.problems import PROBLEM_CODES, problem
 from registry.playbook.settling import OutOfRange, settled, unsettled
-from registry.playbook.spelling import nearest, quoted
+from registry.playbook.spelling import nearest, quoted, suggestion
 from registry.playbook.text import Data, Path
 
+HINTS_MAX: Final = 8
+HINT_WORDS_MAX: Final = 64
+MISSPELT_KEYS_MAX: Final = 64
 VERSION_FROM_BLOB: Final = "0.0.0+"
 BLOB_DIGITS: Final = 12
 _BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
@@ -38,6 +41,7 @@ class Notes:
         self.name: str | None = None
         self._limits = limits
         self._problems: list[Problem] = []
+        self._hints_left = HINTS_MAX
 
     @property
     def stopped(self) -> bool:
@@ -78,6 +82,11 @@ class Notes:
         where = ".".join(str(part + 1) if isinstance(part, int) else part for part in at)
         message = f"{quoted(where)} should be {wanted}, not {kind_of(found)}; it is kept as it is."
         self.at_value("type-mismatch", at, message)
+
+    def hint(self, word: str, known: Sequence[str]) -> str:
+        """A clause about what a word was meant to be; comparing is slow, so only the first few problems get one."""
+        self._hints_left -= 1
+        return suggestion(word, known[:HINT_WORDS_MAX]) if self._hints_left >= 0 else "correct it, or declare it."
 
     def verdict(self, playbook: Callable[[], Playbook]) -> Verdict:
         """What the document came to, once everything is checked."""
@@ -156,10 +165,9 @@ def says_required(notes: Notes, fields: Mapping[str, Json]) -> bool:
 
 def warn_misspelt(notes: Notes, fields: Mapping[str, Json], known: frozenset[str], at: Path = ()) -> None:
     """Warnings for keys that look like a known one misspelt; other unknown keys are a format's own business."""
-    for key in fields:
-        if notes.full:
-            return
-        if key not in known and (meant := nearest(key, known)) is not None and meant not in fields:
+    unknown = [key for key in fields if key not in known]
+    for key in unknown[:MISSPELT_KEYS_MAX]:
+        if (meant := nearest(key, known)) is not None and meant not in fields:
             notes.unknown((*at, key), f"{quoted(key)} is kept and has no effect: did you mean {meant}?")
 
 

@@ -5,10 +5,11 @@ name or its members, runbook.v1 by its members, and everything else is native if
 """
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 
 from registry.names import name_key
-from registry.playbook.candidates import MARKER, claimed_key, has_marker
+from registry.playbook.candidates import MARKER, claimed_key, claimed_required, has_marker
 from registry.playbook.json_text import outline
 from registry.playbook.limits import DEFAULT_LIMITS, Limits
 from registry.playbook.load import Syntax
@@ -25,6 +26,15 @@ class Form(StrEnum):
     SKILL = "skill"
     RUNBOOK = "runbook"
     OPENPLAYBOOK = "openplaybook"
+
+
+_NAMES: Mapping[Form, tuple[Path, ...]] = {
+    Form.NATIVE: (("name",),),
+    Form.SKILL: (("name",),),
+    Form.RUNBOOK: (("runbook_id",),),
+    Form.OPENPLAYBOOK: (("name",), ("manifest", "name")),
+}
+_SHOWN = frozenset({("required",), *(place for places in _NAMES.values() for place in places)})
 
 
 def form_of(path: str) -> Form:
@@ -46,34 +56,45 @@ def form_of_members(form: Form, members: Collection[str]) -> Form | None:
     return form if form is not Form.RUNBOOK or not RUNBOOK_MARKS.isdisjoint(members) else None
 
 
-def form_of_text(form: Form, text: str, syntax: Syntax, *, limits: Limits = DEFAULT_LIMITS) -> Form | None:
-    """The same of a file of any syntax that does not load, by what its text still shows."""
-    if form is Form.SKILL:
-        return form
-    if syntax is Syntax.JSON:
-        members = {
-            str(member.path[0]) for member in outline(text, limits=limits) if member.is_key and len(member.path) == 1
-        }
-        return form_of_members(form, members)
-    return form if has_marker(text, syntax, limits=limits) else None
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a file that does not load still shows: its format, the key of its name, and what it says of `required`."""
+
+    form: Form
+    key: str | None
+    required: bool | None
 
 
-def shown_key(form: Form, path: str, text: str, syntax: Syntax, *, limits: Limits = DEFAULT_LIMITS) -> str | None:
-    """The key of the name that a broken file still shows, or None.
+def shown_in(form: Form, path: str, text: str, syntax: Syntax, *, limits: Limits = DEFAULT_LIMITS) -> Shown | None:
+    """What `text` still shows, `form` being the format of its name; None where it means to be no playbook.
 
     What a skill is called that has no front matter is not guessed from its folder.
     """
-    if form in {Form.NATIVE, Form.SKILL}:
-        return claimed_key(text, syntax, limits=limits)
-    places: tuple[Path, ...] = (("runbook_id",),) if form is Form.RUNBOOK else (("name",), ("manifest", "name"))
-    shown: dict[Path, str] = {}
+    if syntax is Syntax.JSON:
+        return _shown_in_json(form, path, text, limits)
+    if form is Form.NATIVE and not has_marker(text, syntax, limits=limits):
+        return None
+    return Shown(form, claimed_key(text, syntax, limits=limits), claimed_required(text, syntax, limits=limits))
+
+
+def _shown_in_json(form: Form, path: str, text: str, limits: Limits) -> Shown | None:
+    members: set[str] = set()
+    values: dict[Path, str] = {}
     for member in outline(text, limits=limits):
-        if not member.is_key and member.path in places:
-            shown.setdefault(member.path, member.source)
-    for place in places:
-        if source := shown.get(place):
-            return name_key(source.strip('"'))
-    return name_key(stem_of(path)) if form is Form.OPENPLAYBOOK else None
+        if member.is_key:
+            if len(member.path) == 1:
+                members.add(str(member.path[0]))
+        elif member.path in _SHOWN:
+            values.setdefault(member.path, member.source)
+    found = form_of_members(form, members)
+    if found is None:
+        return None
+    named = next((values[place] for place in _NAMES[found] if values.get(place)), None)
+    if named is None:
+        key = name_key(stem_of(path)) if found is Form.OPENPLAYBOOK else None
+    else:
+        key = name_key(named.strip("\"'"))
+    return Shown(found, key, {"true": True, "false": False}.get(values.get(("required",), "")))
 
 
 def loaded_key(form: Form, path: str, members: Mapping[str, object]) -> str | None:

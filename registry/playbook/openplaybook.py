@@ -25,7 +25,7 @@ from registry.playbook.limits import DEFAULT_LIMITS, Limits
 from registry.playbook.load import Loaded
 from registry.playbook.native import Role, Verdict
 from registry.playbook.requirements import secret_places
-from registry.playbook.spelling import quoted, suggestion
+from registry.playbook.spelling import quoted
 from registry.playbook.text import Numeral, Path
 
 OPENPLAYBOOK_DOCUMENT: Final = "openplaybook/1"
@@ -139,11 +139,12 @@ def _steps(notes: Notes, fields: Fields) -> list[Json]:
         found = "should be a list with at least one step" if "steps" in fields else "is missing"
         notes.at_value("field-missing", ("steps",) if "steps" in fields else (), f"steps {found}: write the steps.")
         return []
-    ids = {step["id"] for _, step in mappings(steps) if isinstance(step.get("id"), str)}
+    ids = {str(step["id"]) for _, step in mappings(steps) if isinstance(step.get("id"), str)}
+    listed = sorted(ids)
     for place, step in mappings(steps):
         for after in _nexts(step.get("next")):
             if after not in ids and after.casefold() not in _ENDS and not notes.full:
-                message = f"no step has the id {quoted(after)}: {suggestion(after, sorted(map(str, ids)))}"
+                message = f"no step has the id {quoted(after)}: {notes.hint(after, listed)}"
                 notes.at_value("next-unknown", ("steps", place, "next"), message)
     return [_step(step) for step in steps]
 
@@ -209,13 +210,13 @@ def _renamed(fields: Fields, names: Mapping[str, str]) -> dict[str, Json]:
 
 
 def _check_tools(notes: Notes, contract: Fields, limits: Limits) -> None:
-    for at, message in islice(_undeclared(contract), limits.problems_per_file):
+    for at, message in islice(_undeclared(notes, contract), limits.problems_per_file):
         notes.at_value("tool-undeclared", at, message)
     for code, at, message in tool_remarks(contract.get("tools")):
         notes.at_value(code, at, message)
 
 
-def _undeclared(contract: Fields) -> Iterator[tuple[Path, str]]:
+def _undeclared(notes: Notes, contract: Fields) -> Iterator[tuple[Path, str]]:
     """Names on a step's allow-list that neither `tools` nor `requires` declares."""
     declared = {str(tool["name"]) for _, tool in mappings(contract.get("tools")) if isinstance(tool.get("name"), str)}
     requires = contract.get("requires")
@@ -232,7 +233,7 @@ def _undeclared(contract: Fields) -> Iterator[tuple[Path, str]]:
         for member, written in (("allowed_tools", "allowedTools"), ("allowedTools", "allowedTools")):
             for nth, name in enumerate(texts(step.get(member))):
                 if name not in declared and not _is_of_server(name, servers):
-                    message = f"{quoted(name)} is allowed here and declared nowhere: {suggestion(name, known)}"
+                    message = f"{quoted(name)} is allowed here and declared nowhere: {notes.hint(name, known)}"
                     yield ("steps", place, written, nth), message
 
 

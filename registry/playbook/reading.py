@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from registry.digest import digest_of
-from registry.playbook.candidates import claimed_required, has_marker, missed_marker
+from registry.playbook.candidates import has_marker, missed_marker
 from registry.playbook.companions import Companion
-from registry.playbook.forms import Form, form_of, form_of_members, form_of_text, loaded_key, shown_key
+from registry.playbook.forms import Form, Shown, form_of, form_of_members, loaded_key, shown_in
 from registry.playbook.front_matter import split_front_matter
 from registry.playbook.json_text import load_json
 from registry.playbook.limits import DEFAULT_LIMITS, Limits
@@ -59,7 +59,7 @@ def read_file(
         message = (
             "this is a Git LFS pointer, not the file: take the path out of .gitattributes and commit the text itself."
         )
-        return file.broken(Fault("lfs-pointer", 1, 1, message), file.form, "", syntax)
+        return file.broken(Fault("lfs-pointer", 1, 1, message), Shown(file.form, None, None))
     if len(data) > limits.file_bytes:
         message = (
             f"{len(data):,} bytes are more than the {limits.file_bytes:,} that are read: split or shorten the file."
@@ -77,8 +77,8 @@ def _read_text(file: "_File", text: str, syntax: Syntax) -> Reading:
         return _read_other(file, text, syntax)
     loaded = load(text, syntax, limits=file.limits)
     if isinstance(loaded, Fault):
-        form = form_of_text(file.form, text, syntax, limits=file.limits)
-        return file.broken(loaded, form, text, syntax) if form else _read_other(file, text, syntax)
+        shown = shown_in(file.form, file.path, text, syntax, limits=file.limits)
+        return file.broken(loaded, shown) if shown else _read_other(file, text, syntax)
     form = form_of_members(file.form, loaded.data) if syntax is Syntax.JSON else file.form
     return _read_loaded(file, form, loaded) if form else _read_other(file, text, syntax)
 
@@ -150,20 +150,18 @@ class _File:
     def no_playbook(self, *problems: Problem) -> Reading:
         return Reading(self.path, self.blob, None, problems, None, None, candidate=False)
 
-    def broken(self, fault: Fault, form: Form, text: str, syntax: Syntax) -> Reading:
-        """A candidate that one fault stopped, with what is still readable in `text`."""
-        name = shown_key(form, self.path, text, syntax, limits=self.limits)
-        found = problem(fault.code, self.path, (fault.line, fault.column), fault.message, name=name)
-        required = claimed_required(text, syntax, limits=self.limits)
-        return Reading(self.path, self.blob, None, (found,), name, required, candidate=True)
+    def broken(self, fault: Fault, shown: Shown) -> Reading:
+        """A candidate that one fault stopped, with what it still shows."""
+        found = problem(fault.code, self.path, (fault.line, fault.column), fault.message, name=shown.key)
+        return Reading(self.path, self.blob, None, (found,), shown.key, shown.required, candidate=True)
 
     def unread(self, fault: Fault, data: bytes, syntax: Syntax) -> Reading:
         """A file whose bytes were not taken as text: broken if it shows the marker all the same."""
         wide = next((name for mark, name in _WIDE_MARKS.items() if data.startswith(mark)), "utf-8-sig")
         text = data.decode(wide, errors="replace")
-        form = form_of_text(self.form, text, syntax, limits=self.limits)
-        if form is not None:
-            return self.broken(fault, form, text, syntax)
+        shown = shown_in(self.form, self.path, text, syntax, limits=self.limits)
+        if shown is not None:
+            return self.broken(fault, shown)
         return self.no_playbook(
             problem("unrecognised", self.path, (1, 1), f"no playbook, and not read: {fault.message}")
         )

@@ -21,7 +21,7 @@ from registry.playbook.limits import DEFAULT_LIMITS, Limits
 from registry.playbook.load import Loaded
 from registry.playbook.native import Role, Verdict
 from registry.playbook.requirements import secret_places
-from registry.playbook.spelling import quoted, suggestion
+from registry.playbook.spelling import quoted
 from registry.playbook.text import Numeral, Path
 
 RUNBOOK_DOCUMENT: Final = "runbook/1"
@@ -50,7 +50,7 @@ def read_runbook(loaded: Loaded, *, path: str, blob: str, role: Role, limits: Li
     key = _key(notes, fields)
     for at, message in islice(secret_places(fields.get("requires")), limits.problems_per_file):
         notes.at_value("secret-value", at, message)
-    for at, message in islice(_unmet(fields), limits.problems_per_file):
+    for at, message in islice(_unmet(notes, fields), limits.problems_per_file):
         notes.at_value("tool-undeclared", at, message)
     required = says_required(notes, fields)
     purpose = _purpose(notes, fields, key or "")
@@ -112,7 +112,7 @@ def _lint_version(notes: Notes) -> None:
         notes.at_value("version-not-text", ("version",), message)
 
 
-def _unmet(fields: Mapping[str, Json]) -> Iterator[tuple[Path, str]]:
+def _unmet(notes: Notes, fields: Mapping[str, Json]) -> Iterator[tuple[Path, str]]:
     """Checkpoints that wait for a tool outside the allow-list: no run could ever meet them."""
     if not isinstance(fields.get("allowed_tools"), list):
         return
@@ -126,7 +126,7 @@ def _unmet(fields: Mapping[str, Json]) -> Iterator[tuple[Path, str]]:
         tool = match.get("tool") if isinstance(match, Mapping) else None
         if isinstance(tool, str) and tool not in allowed and not tool.startswith(stems):
             message = f"this checkpoint waits for {quoted(tool)}, which allowed_tools does not list: "
-            yield ("checkpoints", place, "match", "tool"), message + suggestion(tool, listed)
+            yield ("checkpoints", place, "match", "tool"), message + notes.hint(tool, listed)
 
 
 def _contract(fields: Mapping[str, Json], key: str, purpose: str) -> dict[str, Json]:
