@@ -8,6 +8,8 @@ names of its copies and of its waivers. Central's part is the same for every rep
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
+from typing import Protocol
 
 from policies import precedence, rules
 from policies.decision import CopyState, Decision, Outcome, Requirement, Side
@@ -16,6 +18,22 @@ from policies.rules import RuleSet, Standing, Waiver
 from registry.catalog.revision import Copy, Head, Revision, folded_tags
 from registry.digest import canonical, digest_of
 from registry.playbook.model import Level, Problem
+
+NOT_REQUIRED = Standing(Requirement.NO)
+
+
+class DecidedCopy(Protocol):
+    """What a decision needs to know of a copy."""
+
+    @property
+    def state(self) -> CopyState:
+        """Whether it can serve."""
+        ...
+
+    @property
+    def digest(self) -> str | None:
+        """The digest of the document that would serve, None where there is none."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +74,17 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class CentralPart:
-    """Central's verdicts for a repository that has no copy and no waiver of its own, by name."""
+    """Central's verdicts for a repository that has no copy and no waiver of its own, by name.
+
+    `standings` are those of every name that central has or a rule marks, before waivers; other names have none.
+    """
 
     revision: Revision
     rules: RuleSet
     rule_date: date
     verdicts: Mapping[str, Verdict]
     copies: Mapping[str, Copy]
+    standings: Mapping[str, Standing]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +121,7 @@ class Catalog:
 
     def valid_until(self) -> str | None:
         """The instant at which the first waiver that shapes this catalog ends, or None."""
-        ends = [verdict.waiver.until for verdict in self.own.values() if verdict and verdict.waiver]
-        return f"{min(ends).isoformat()}T23:59:59Z" if ends else None
+        return valid_until([verdict.waiver.until for verdict in self.own.values() if verdict and verdict.waiver])
 
     def problems(self) -> tuple[tuple[Side, Problem], ...]:
         """The error-level problems of both revisions, central's first."""
@@ -112,6 +133,11 @@ class Catalog:
             for problem in revision.problems
             if problem.level is Level.ERROR
         )
+
+
+def valid_until(ends: Collection[date]) -> str | None:
+    """The instant at which the first of these days is over, or None where there are none."""
+    return f"{min(ends).isoformat()}T23:59:59Z" if ends else None
 
 
 def rules_digest(scoped: RuleSet) -> str:
@@ -134,11 +160,14 @@ def central_part(central: Revision, scoped_rules: RuleSet, rule_date: date) -> C
     copies = {copy.name: copy for copy in central.copies}
     marked = {mark.name for mark in scoped_rules.marks if mark.name is not None}
     verdicts: dict[str, Verdict] = {}
+    standings: dict[str, Standing] = {}
+    withdrawn = withdrawn_copies(scoped_rules)
     for name in sorted(copies.keys() | marked):
-        verdict = _decide(name, copies.get(name), None, scoped_rules, None, rule_date)
-        if verdict is not None:
-            verdicts[name] = verdict
-    return CentralPart(central, scoped_rules, rule_date, verdicts, copies)
+        standings[name] = _standing(name, copies.get(name), scoped_rules, None, rule_date)
+        decision = decide(name, copies.get(name), None, standings[name], withdrawn)
+        if decision is not None:
+            verdicts[name] = Verdict(name, decision, standings[name], copies.get(name), None)
+    return CentralPart(central, scoped_rules, rule_date, verdicts, copies, standings)
 
 
 def merge(part: CentralPart, local: Revision | None, scoped_rules: RuleSet, repository: str | None) -> Catalog:
@@ -147,22 +176,66 @@ def merge(part: CentralPart, local: Revision | None, scoped_rules: RuleSet, repo
     The result does not depend on the order of anything: names are decided one by one (merge.md, Proof).
     """
     copies = {} if local is None else {copy.name: copy for copy in local.copies}
-    touched = copies.keys() | _waived(scoped_rules, repository)
-    own = {
-        name: _decide(name, part.copies.get(name), copies.get(name), scoped_rules, repository, part.rule_date)
-        for name in sorted(touched)
-    }
+    withdrawn = withdrawn_copies(scoped_rules)
+    own: dict[str, Verdict | None] = {}
+    for name in sorted(copies.keys() | waived_names(scoped_rules, repository)):
+        central, copy = part.copies.get(name), copies.get(name)
+        standing = standing_of(part, name, scoped_rules, repository)
+        decision = decide(name, central, copy, standing, withdrawn)
+        own[name] = None if decision is None else Verdict(name, decision, standing, central, copy)
     return Catalog(repository, part, local, scoped_rules, rules_digest(scoped_rules), own)
 
 
-def _waived(scoped_rules: RuleSet, repository: str | None) -> Collection[str]:
-    return {waiver.name for waiver in scoped_rules.waivers if waiver.repository == repository}
+def waived_names(scoped_rules: RuleSet, repository: str | None) -> frozenset[str]:
+    """The names that a waiver of this repository speaks of."""
+    return frozenset(waiver.name for waiver in scoped_rules.waivers if waiver.repository == repository)
 
 
-def _decide(
-    name: str, central: Copy | None, local: Copy | None, scoped_rules: RuleSet, repository: str | None, on: date
-) -> Verdict | None:
-    standing = rules.standing(
+def withdrawn_copies(scoped_rules: RuleSet) -> frozenset[tuple[str, str | None]]:
+    """(name, digest) of each withdrawn copy."""
+    return frozenset((item.name, item.digest) for item in scoped_rules.withdrawals)
+
+
+def standing_of(part: CentralPart, name: str, scoped_rules: RuleSet, repository: str | None) -> Standing:
+    """Whether a name is required in a repository: as in central's part, unless the repository has a waiver for it."""
+    if any(waiver.name == name and waiver.repository == repository for waiver in scoped_rules.waivers):
+        return _standing(name, part.copies.get(name), scoped_rules, repository, part.rule_date)
+    return part.standings.get(name) or NOT_REQUIRED
+
+
+def decide(
+    name: str,
+    central: DecidedCopy | None,
+    local: DecidedCopy | None,
+    standing: Standing,
+    withdrawn: Collection[tuple[str, str | None]],
+) -> Decision | None:
+    """The decision on one name: the one place where copies become what the policies decide on."""
+    return _decision(
+        CopyState.ABSENT if central is None else central.state,
+        CopyState.ABSENT if local is None else local.state,
+        standing.requirement,
+        (central is not None and (name, central.digest) in withdrawn),
+        (local is not None and (name, local.digest) in withdrawn),
+    )
+
+
+@lru_cache(maxsize=512)
+def _decision(
+    central: CopyState,
+    local: CopyState,
+    requirement: Requirement,
+    is_central_withdrawn: bool,  # noqa: FBT001 - the cache is faster by place
+    is_local_withdrawn: bool,  # noqa: FBT001
+) -> Decision | None:
+    # There are not even 512 cases, and a hundred thousand names to decide after a central change.
+    return precedence.decide(
+        Candidate(central, is_central_withdrawn), Candidate(local, is_local_withdrawn), requirement
+    )
+
+
+def _standing(name: str, central: Copy | None, scoped_rules: RuleSet, repository: str | None, on: date) -> Standing:
+    return rules.standing(
         scoped_rules,
         name=name,
         tags=() if central is None or central.head is None else folded_tags(central.head.tags),
@@ -170,16 +243,3 @@ def _decide(
         repository=repository,
         on=on,
     )
-    decision = precedence.decide(
-        _candidate(central, scoped_rules), _candidate(local, scoped_rules), standing.requirement
-    )
-    return None if decision is None else Verdict(name, decision, standing, central, local)
-
-
-def _candidate(copy: Copy | None, scoped_rules: RuleSet) -> Candidate:
-    """The one place where a copy becomes what the policies decide on."""
-    if copy is None:
-        return Candidate(CopyState.ABSENT)
-    digest = None if copy.head is None else copy.head.digest
-    withdrawn = any(item.name == copy.name and item.digest == digest for item in scoped_rules.withdrawals)
-    return Candidate(copy.state, withdrawn)

@@ -81,6 +81,11 @@ class Copy:
     path: str = ""
     fields: tuple[str, ...] = ()
 
+    @property
+    def digest(self) -> str | None:
+        """The digest of the document that serves, or None."""
+        return None if self.head is None else self.head.digest
+
 
 @dataclass(frozen=True, slots=True)
 class Revision:
@@ -104,7 +109,11 @@ class Revision:
 
     def to_bytes(self) -> bytes:
         """Canonical JSON of the revision."""
-        return canonical(_revision_json(self))
+        return canonical(self.to_json())
+
+    def to_json(self) -> dict[str, Json]:
+        """The revision as plain data."""
+        return _revision_json(self)
 
     def copy(self, name: str) -> Copy | None:
         """The copy of that key, or None."""

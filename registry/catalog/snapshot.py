@@ -4,55 +4,161 @@ A head is encoded once, for the part of central that every repository shares, an
 heads. The result is byte for byte the RFC 8785 form of `snapshot_json`, which a test holds.
 """
 
+import json
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date
+from itertools import accumulate
+from typing import Any
 
-from policies.decision import Side
-from policies.rules import Waiver
-from registry.catalog.merge import Catalog, CentralPart, Verdict
+from policies.decision import Outcome, Side
+from policies.rules import RuleSet, Waiver
+from registry.catalog.encoding import (
+    EncodedCopy,
+    EncodedVerdict,
+    encode_copy,
+    encode_decided,
+    encode_problems,
+    encode_source,
+    encode_stored_copy,
+)
+from registry.catalog.merge import (
+    Catalog,
+    CentralPart,
+    Verdict,
+    decide,
+    standing_of,
+    valid_until,
+    waived_names,
+    withdrawn_copies,
+)
 from registry.catalog.revision import Copy, Head, Revision, head_json
-from registry.digest import Json, canonical, digest_of
+from registry.digest import Json, canonical
 from registry.playbook.model import Problem
 
 FORMAT = "playbook-catalog/1"
 
 
 @dataclass(frozen=True, slots=True)
-class EncodedVerdict:
-    """Canonical bytes of what one name contributes to a body: at most one of each list."""
-
-    name: str
-    digest: str | None
-    entry: bytes | None
-    refused: bytes | None
-    unavailable: bytes | None
-
-
-@dataclass(frozen=True, slots=True)
 class EncodedPart:
-    """Central's part with its verdicts encoded, sorted by name."""
+    """Central's part with its copies and verdicts encoded.
+
+    `names` are those that serve, sorted, and `entries` their entries, separated by commas: the one of `names[i]`
+    begins at `starts[i]` and the one after it at `starts[i + 1]`. `others` are the verdicts that do more, or nothing.
+    """
 
     part: CentralPart
+    copies: Mapping[str, EncodedCopy]
     verdicts: tuple[EncodedVerdict, ...]
+    names: tuple[str, ...]
+    entries: bytes
+    starts: tuple[int, ...]
+    others: tuple[EncodedVerdict, ...]
+    problems: bytes
+    source: bytes
+    withdrawn: frozenset[tuple[str, str | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
-    """One immutable catalog: its bytes and the sha256 of exactly these."""
+class EncodedLocal:
+    """A service repository's revision, encoded: what a snapshot needs of it, whatever central says."""
 
-    body: bytes
-    digest: str
+    copies: tuple[EncodedCopy, ...]
+    problems: bytes
+    source: bytes
+
+    @property
+    def size_bytes(self) -> int:
+        """About what it holds in memory."""
+        return 500 + len(self.problems) + sum(copy.size_bytes for copy in self.copies)
+
+
+NO_LOCAL = EncodedLocal((), b"", b"null")
+"""What a repository without a revision of its own brings: nothing."""
 
 
 def encode_part(part: CentralPart) -> EncodedPart:
     """Central's part with every head encoded once."""
-    return EncodedPart(part, tuple(encode_verdict(verdict) for _, verdict in sorted(part.verdicts.items())))
+    revision = part.revision.to_json()
+    copies = {name: encode_copy(copy, Side.CENTRAL) for name, copy in part.copies.items()}
+    verdicts = tuple(
+        encode_decided(name, verdict.decision, verdict.standing, copies.get(name), None)
+        for name, verdict in sorted(part.verdicts.items())
+    )
+    serving = [verdict for verdict in verdicts if verdict.entry is not None]
+    lengths = (len(verdict.entry or b"") + 1 for verdict in serving)
+    return EncodedPart(
+        part=part,
+        copies=copies,
+        verdicts=verdicts,
+        names=tuple(verdict.name for verdict in serving),
+        entries=b"".join((verdict.entry or b"") + b"," for verdict in serving),
+        starts=tuple(accumulate(lengths, initial=0)),
+        others=tuple(verdict for verdict in verdicts if verdict.refused or verdict.unavailable),
+        problems=encode_problems(revision, Side.CENTRAL),
+        source=encode_source(revision),
+        withdrawn=withdrawn_copies(part.rules),
+    )
 
 
-def compose(catalog: Catalog, encoded: EncodedPart) -> Snapshot:
-    """The snapshot of a catalog, spliced from central's encoded part and the repository's own names."""
-    body = _body(catalog, encoded, None)
-    return Snapshot(body, digest_of(body))
+def encode_local(local: Revision | None) -> EncodedLocal:
+    """A service repository's revision with every head encoded once."""
+    return NO_LOCAL if local is None else read_local(local.to_bytes())
+
+
+def read_local(body: bytes) -> EncodedLocal:
+    """The same from the revision's stored bytes, without making its objects."""
+    data: Mapping[str, Any] = json.loads(body)
+    copies = tuple(encode_stored_copy(copy, Side.LOCAL) for copy in data["copies"])
+    return EncodedLocal(copies, encode_problems(data, Side.LOCAL), encode_source(data))
+
+
+def compose(
+    encoded: EncodedPart, local: EncodedLocal, scoped_rules: RuleSet, digest: str, repository: str | None
+) -> bytes:
+    """The snapshot of a repository, spliced from central's entries and the repository's own names.
+
+    `scoped_rules` are those that can touch the repository, `digest` is theirs. The result is the canonical form of
+    `snapshot_json` of the catalog that `merge` gives for the same.
+    """
+    copies = {copy.name: copy for copy in local.copies}
+    own: dict[str, EncodedVerdict | None] = {}
+    ends: list[date] = []
+    for name in sorted(copies.keys() | waived_names(scoped_rules, repository)):
+        central, copy = encoded.copies.get(name), copies.get(name)
+        standing = standing_of(encoded.part, name, scoped_rules, repository)
+        decision = decide(name, central, copy, standing, encoded.withdrawn)
+        own[name] = None if decision is None else encode_decided(name, decision, standing, central, copy)
+        if decision is not None and decision.outcome is Outcome.WAIVER and standing.waiver is not None:
+            ends.append(standing.waiver.until)
+    shared = (item for item in encoded.others if item.name not in own)
+    others = sorted((*shared, *(item for item in own.values() if item is not None)), key=lambda item: item.name)
+    return _body(
+        entries=_spliced(encoded, own),
+        refused=[item.refused for item in others if item.refused is not None],
+        unavailable=[item.unavailable for item in others if item.unavailable is not None],
+        encoded=encoded,
+        local=local,
+        repository=repository,
+        rules=digest,
+        valid_until=valid_until(ends),
+    )
+
+
+def _spliced(encoded: EncodedPart, own: Mapping[str, EncodedVerdict | None]) -> bytes:
+    """Central's entries with those of the repository's own names in their places; `own` is sorted by name."""
+    names, starts, entries = encoded.names, encoded.starts, memoryview(encoded.entries)
+    pieces: list[bytes | memoryview] = []
+    done = 0
+    for name, verdict in own.items():
+        place = bisect_left(names, name, done)
+        pieces.append(entries[starts[done] : starts[place]])
+        done = place + 1 if place < len(names) and names[place] == name else place
+        if verdict is not None and verdict.entry is not None:
+            pieces += (verdict.entry, b",")
+    pieces.append(entries[starts[done] :])
+    return b"".join(pieces)[:-1]
 
 
 def compose_full(catalog: Catalog, encoded: EncodedPart, documents: Mapping[str, bytes]) -> bytes:
@@ -60,7 +166,19 @@ def compose_full(catalog: Catalog, encoded: EncodedPart, documents: Mapping[str,
 
     `documents` maps the digests of the served entries to their bytes; a missing one raises KeyError.
     """
-    return _body(catalog, encoded, documents)
+    own = [encode_verdict(verdict) for verdict in catalog.own.values() if verdict is not None]
+    shared = (item for item in encoded.verdicts if item.name not in catalog.own)
+    verdicts = sorted((*shared, *own), key=lambda item: item.name)
+    return _body(
+        entries=b",".join(_with_contract(item, documents) for item in verdicts if item.entry is not None),
+        refused=[item.refused for item in verdicts if item.refused is not None],
+        unavailable=[item.unavailable for item in verdicts if item.unavailable is not None],
+        encoded=encoded,
+        local=encode_local(catalog.local),
+        repository=catalog.repository,
+        rules=catalog.rules_digest,
+        valid_until=catalog.valid_until(),
+    )
 
 
 def snapshot_json(catalog: Catalog) -> dict[str, Json]:
@@ -98,9 +216,7 @@ def unavailable_json(verdict: Verdict) -> dict[str, Json]:
         "name": verdict.name,
         "outcome": verdict.decision.outcome.value,
         "reason": verdict.decision.reason,
-        "copies": [
-            copy_json(side, copy) for side, copy in verdict.copies() if side not in verdict.decision.refused
-        ],
+        "copies": [copy_json(side, copy) for side, copy in verdict.copies() if side not in verdict.decision.refused],
     }
 
 
@@ -122,15 +238,9 @@ def problem_json(side: Side, problem: Problem, *, held: bool) -> dict[str, Json]
 
 def encode_verdict(verdict: Verdict) -> EncodedVerdict:
     """What one name contributes to a body, as canonical bytes."""
-    head = verdict.serving
-    refused = [canonical(entry_json(verdict, item)) for item in _refused(verdict)]
-    return EncodedVerdict(
-        name=verdict.name,
-        digest=head.digest if head else None,
-        entry=canonical(entry_json(verdict, head)) if head else None,
-        refused=refused[0] if refused else None,
-        unavailable=None if head else canonical(unavailable_json(verdict)),
-    )
+    central = None if verdict.central is None else encode_copy(verdict.central, Side.CENTRAL)
+    local = None if verdict.local is None else encode_copy(verdict.local, Side.LOCAL)
+    return encode_decided(verdict.name, verdict.decision, verdict.standing, central, local)
 
 
 def _refused(verdict: Verdict) -> Iterator[Head]:
@@ -143,44 +253,48 @@ def _heads(copy: Copy | None) -> Iterator[Head]:
         yield copy.head
 
 
-def _body(catalog: Catalog, encoded: EncodedPart, documents: Mapping[str, bytes] | None) -> bytes:
-    own = {name: encode_verdict(verdict) for name, verdict in catalog.own.items() if verdict is not None}
-    shared = (item for item in encoded.verdicts if item.name not in catalog.own)
-    verdicts = sorted((*shared, *own.values()), key=lambda item: item.name) if own else tuple(shared)
-    entries = [_with_contract(item, documents) for item in verdicts if item.entry is not None]
-    refused = [item.refused for item in verdicts if item.refused is not None]
-    unavailable = [item.unavailable for item in verdicts if item.unavailable is not None]
+def _body(
+    *,
+    entries: bytes,
+    refused: list[bytes],
+    unavailable: list[bytes],
+    encoded: EncodedPart,
+    local: EncodedLocal,
+    repository: str | None,
+    rules: str,
+    valid_until: str | None,
+) -> bytes:
     return b"".join(
         (
             b'{"entries":[',
-            b",".join(entries),
+            entries,
             b'],"format":',
             canonical(FORMAT),
-            b',"problems":',
-            canonical(_problems_json(catalog)),
-            b',"refused":[',
+            b',"problems":[',
+            b",".join(problems for problems in (encoded.problems, local.problems) if problems),
+            b'],"refused":[',
             b",".join(refused),
             b'],"repository":',
-            canonical(catalog.repository),
+            canonical(repository),
             b',"rules":',
-            canonical(catalog.rules_digest),
-            b',"sources":',
-            canonical(_sources_json(catalog)),
-            b',"unavailable":[',
+            canonical(rules),
+            b',"sources":{"central":',
+            encoded.source,
+            b',"local":',
+            local.source,
+            b'},"unavailable":[',
             b",".join(unavailable),
             b'],"valid_until":',
-            canonical(catalog.valid_until()),
+            canonical(valid_until),
             b"}",
         )
     )
 
 
-def _with_contract(item: EncodedVerdict, documents: Mapping[str, bytes] | None) -> bytes:
+def _with_contract(item: EncodedVerdict, documents: Mapping[str, bytes]) -> bytes:
     """`contract` sorts before every other member of an entry, so that its bytes go in front."""
     entry = item.entry or b""
-    if documents is None or item.digest is None:
-        return entry
-    return b'{"contract":' + documents[item.digest] + b"," + entry[1:]
+    return entry if item.digest is None else b'{"contract":' + documents[item.digest] + b"," + entry[1:]
 
 
 def _sources_json(catalog: Catalog) -> dict[str, Json]:

@@ -14,17 +14,20 @@ from policies.decision import CopyState, Side
 from policies.explanation import Account
 from registry.catalog.merge import Catalog, Verdict
 from registry.catalog.revision import Head
-from registry.catalog.snapshot import compose, compose_full, copy_json, entry_json
-from registry.digest import Json, is_digest
+from registry.catalog.snapshot import compose_full, copy_json, entry_json
+from registry.digest import Json, digest_of, is_digest
 from registry.errors import PlaybookUnavailable, RequestInvalid, StoreFault, Unknown
 from registry.names import require_name_key
 from registry.ports import Store, SyncStatus
-from registry.service.cache import ByteCache, SingleFlight
+from registry.service.cache import ByteCache, EntryCache, SingleFlight
+from registry.service.handout import HandOut
 from registry.service.inforce import InForce, Key, View
 
 Encoding = Literal["gzip", "zstd"]
 GZIP_LEVEL = 6
 ZSTD_LEVEL = 3
+DIGESTS_MAX = 20_000
+"""Keys whose digest is known; one that fell out costs composing and hashing its snapshot again."""
 STALE_INTERVALS = 3
 STALE_AFTER_MIN_S = 60.0
 
@@ -63,7 +66,8 @@ class Catalogs:
         self._store = store
         self._now = now
         self._stale_after_s = max(STALE_AFTER_MIN_S, STALE_INTERVALS * poll_interval_s)
-        self._digests: ByteCache[Key, str] = ByteCache(100_000)
+        self._hand_out = HandOut(store, now)
+        self._digests: EntryCache[Key, str] = EntryCache(DIGESTS_MAX)
         self._bodies: ByteCache[str, bytes] = ByteCache(cache_bytes)
         self._flights: SingleFlight[tuple[str, object], bytes] = SingleFlight()
 
@@ -111,10 +115,9 @@ class Catalogs:
         if body is None and recipe is None:
             raise Unknown("snapshot", f"no snapshot with the digest {digest} was ever handed out.", digest=digest)
         if body is None and recipe is not None:
-            snapshot = compose(*self._in_force.recalled(recipe))
-            if snapshot.digest != digest:
-                raise StoreFault(f"snapshot {digest} is composed as {snapshot.digest}: the store was changed by hand.")
-            body = snapshot.body
+            body = self._in_force.recalled(recipe)
+            if digest_of(body) != digest:
+                raise StoreFault(f"snapshot {digest} is composed as {digest_of(body)}: the store was changed by hand.")
             self._keep(digest, body)
         return body or b""
 
@@ -222,14 +225,15 @@ class Catalogs:
         return body if body is not None else self._flights.do(("body", key), lambda: self._compose(key))
 
     def _compose(self, key: Key) -> bytes:
-        """Compose a snapshot and remember its digest in the store before any byte leaves."""
-        snapshot = compose(*self._in_force.catalog(key))
-        if self._store.recipe(snapshot.digest) is None:
-            self._store.put_documents({key.rules: self._in_force.rules_bytes_of(key)})
-            self._store.hand_out({snapshot.digest: key.recipe()}, self._now())
-        self._keep(snapshot.digest, snapshot.body)
-        self._digests.put(key, snapshot.digest, 1)
-        return snapshot.body
+        """Compose a snapshot; the first time, its digest is in the store before any byte leaves."""
+        body = self._in_force.snapshot(key)
+        digest = self._digests.get(key)
+        if digest is None:
+            digest = digest_of(body)
+            self._hand_out.remember(digest, key.recipe(), self._in_force.rules_bytes_of(key))
+            self._digests.put(key, digest)
+        self._keep(digest, body)
+        return body
 
     def _full_body(self, key: Key) -> bytes:
         name = self._digest(key) + "+full"

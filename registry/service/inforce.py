@@ -16,13 +16,15 @@ from policies.rules import RuleSet
 from registry.catalog import merge as merging
 from registry.catalog.merge import Catalog, CentralPart, central_part, effective_rules, rules_bytes
 from registry.catalog.revision import Revision, read_revision
-from registry.catalog.snapshot import EncodedPart, encode_part
+from registry.catalog.snapshot import NO_LOCAL, EncodedLocal, EncodedPart, compose, encode_part, read_local
 from registry.errors import StoreFault, Unavailable, Unknown
 from registry.names import repository_id
 from registry.ports import ApiRules, Pointer, Recipe, Registration, Role, Store, SyncStatus
 from registry.service.cache import ByteCache, EntryCache
 
 PARTS_MAX = 8
+LOCALS_SHARE = 0.75
+"""Of the bytes for this cache: revisions encoded for composing. The rest is for parsed ones, which few calls want."""
 REVISIONS_BYTES_SHARE = 4
 """Parsed revisions are counted at four times their bytes: what the objects cost beyond the text."""
 
@@ -60,6 +62,16 @@ class View:
         return None if found is None or found.deregistered_at is not None else found
 
 
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """The rules in force, and scoped to a repository that has no waiver: the same for nearly all of them."""
+
+    everything: RuleSet
+    shared: RuleSet
+    digest: str
+    excepted: frozenset[str]
+
+
 class InForce:
     """Follows the store and answers keys, merged catalogs and revisions. Safe to call from several threads."""
 
@@ -79,9 +91,11 @@ class InForce:
         self._lock = RLock()
         self._view = View(0, {}, {}, {}, {}, ApiRules(), None)
         self._keys: dict[str | None, Key] = {}
-        self._rule_sets: dict[tuple[str | None, str], RuleSet] = {}
+        self._rules: _Rules | None = None
+        self._rule_sets: dict[str, RuleSet] = {}
         self._parts: EntryCache[tuple[str, str, date], EncodedPart] = EntryCache(PARTS_MAX)
-        self._revisions: ByteCache[str, Revision] = ByteCache(cache_bytes)
+        self._locals: ByteCache[str, EncodedLocal] = ByteCache(round(LOCALS_SHARE * cache_bytes))
+        self._revisions: ByteCache[str, Revision] = ByteCache(cache_bytes - round(LOCALS_SHARE * cache_bytes))
 
     @property
     def view(self) -> View:
@@ -147,23 +161,25 @@ class InForce:
 
     def catalog(self, key: Key) -> tuple[Catalog, EncodedPart]:
         """The merged catalog of a key, and central's part with its encoded heads."""
-        scoped = self._rules_of(key)
-        shared = rules.scoped(scoped, repository=None, on=key.rule_date)
-        encoded = self._part(key.central, shared, key.rule_date)
+        scoped = self._rules_of(key.rules)
+        encoded = self._part(key, scoped)
         local = self.revision(key.local) if key.local is not None else None
         return merging.merge(encoded.part, local, scoped, key.repository), encoded
 
-    def recalled(self, recipe: Recipe) -> tuple[Catalog, EncodedPart]:
-        """The catalog of a snapshot that was handed out, from what the store kept."""
-        return self.catalog(Key(recipe.repository, recipe.central, recipe.local, recipe.rules, recipe.rule_date))
+    def snapshot(self, key: Key) -> bytes:
+        """The bytes of the snapshot of a key: what `catalog` says, composed without its objects."""
+        scoped = self._rules_of(key.rules)
+        return compose(self._part(key, scoped), self._local(key.local), scoped, key.rules, key.repository)
+
+    def recalled(self, recipe: Recipe) -> bytes:
+        """The bytes of a snapshot that was handed out, composed again from what the store kept."""
+        return self.snapshot(Key(recipe.repository, recipe.central, recipe.local, recipe.rules, recipe.rule_date))
 
     def revision(self, digest: str) -> Revision:
         """A stored revision, parsed. Raises StoreFault if the store lost it."""
         found = self._revisions.get(digest)
         if found is None:
-            body = self._store.revision(digest)
-            if body is None:
-                raise StoreFault(f"revision {digest} is named by a pointer and not in the store: restore the database.")
+            body = self._body(digest)
             found = read_revision(body)
             self._revisions.put(digest, found, REVISIONS_BYTES_SHARE * len(body))
         return found
@@ -177,7 +193,7 @@ class InForce:
 
     def rules_bytes_of(self, key: Key) -> bytes:
         """The canonical bytes of a key's scoped rules, to be stored before its snapshot is handed out."""
-        return rules_bytes(self._rules_of(key))
+        return rules_bytes(self._rules_of(key.rules))
 
     def _make_key(self, repository: str | None) -> Key:
         view = self._view
@@ -197,34 +213,69 @@ class InForce:
                     f"{repository} is registered and has not been read yet: ask again in a moment, and look at "
                     f"/v1/repositories/{repository} for what keeps it."
                 )
-        scoped = rules.scoped(self.rules_in_force(), repository=repository, on=view.api.rule_date)
-        digest = merging.rules_digest(scoped)
-        self._rule_sets[repository, digest] = scoped
+        found = self._rules or self._scope(view)
+        if repository in found.excepted:
+            scoped = rules.scoped(found.everything, repository=repository, on=view.api.rule_date)
+            digest = merging.rules_digest(scoped)
+        else:
+            scoped, digest = found.shared, found.digest
+        self._rule_sets[digest] = scoped
         return Key(repository, central.revision, local.revision if local else None, digest, view.api.rule_date)
 
-    def _rules_of(self, key: Key) -> RuleSet:
-        known = self._rule_sets.get((key.repository, key.rules))
+    def _scope(self, view: View) -> _Rules:
+        everything = self.rules_in_force()
+        shared = rules.scoped(everything, repository=None, on=view.api.rule_date)
+        excepted = frozenset(waiver.repository for waiver in everything.waivers)
+        self._rules = _Rules(everything, shared, merging.rules_digest(shared), excepted)
+        return self._rules
+
+    def _rules_of(self, digest: str) -> RuleSet:
+        known = self._rule_sets.get(digest)
         if known is not None:
             return known
-        body = self._store.documents([key.rules]).get(key.rules)
+        body = self._store.documents([digest]).get(digest)
         if body is None:
-            raise StoreFault(f"rules {key.rules} are named by a snapshot and not in the store: restore the database.")
+            raise StoreFault(f"rules {digest} are named by a snapshot and not in the store: restore the database.")
         return rules.from_json(json.loads(body))
 
-    def _part(self, central: str, shared: RuleSet, rule_date: date) -> EncodedPart:
-        key = (central, merging.rules_digest(shared), rule_date)
-        with self._lock:
-            part = self._parts.get(key)
-            if part is None:
-                made: CentralPart = central_part(self.revision(central), shared, rule_date)
-                part = encode_part(made)
-                self._parts.put(key, part)
-            return part
+    def _part(self, key: Key, scoped: RuleSet) -> EncodedPart:
+        """Central's part under a key's rules; those without a waiver are shared by every repository already."""
+        shared, digest = scoped, key.rules
+        if scoped.waivers:
+            shared = rules.scoped(scoped, repository=None, on=key.rule_date)
+            digest = merging.rules_digest(shared)
+        name = (key.central, digest, key.rule_date)
+        part = self._parts.get(name)
+        if part is None:
+            with self._lock:
+                part = self._parts.get(name)
+                if part is None:
+                    made: CentralPart = central_part(self.revision(key.central), shared, key.rule_date)
+                    part = encode_part(made)
+                    self._parts.put(name, part)
+        return part
+
+    def _local(self, digest: str | None) -> EncodedLocal:
+        if digest is None:
+            return NO_LOCAL
+        found = self._locals.get(digest)
+        if found is None:
+            # Not through `revision`: five thousand of them, read once each, would only drive out those in use.
+            found = read_local(self._body(digest))
+            self._locals.put(digest, found, found.size_bytes)
+        return found
+
+    def _body(self, digest: str) -> bytes:
+        body = self._store.revision(digest)
+        if body is None:
+            raise StoreFault(f"revision {digest} is named by a pointer and not in the store: restore the database.")
+        return body
 
     def _forget_keys(self, old: View, new: View, touched: set[str]) -> None:
         everything = old.api != new.api or old.central != new.central or (new.central or "") in touched
         if everything:
             self._keys = {}
+            self._rules = None
             self._rule_sets = {}
         else:
             for repository in touched:

@@ -1,5 +1,6 @@
 """Builders for revisions, copies and catalogs: what a test says is all that matters to it."""
 
+from dataclasses import dataclass
 from datetime import date
 
 from policies import rules
@@ -7,7 +8,7 @@ from policies.decision import CopyState
 from policies.rules import RuleSet
 from registry.catalog.merge import Catalog, central_part, merge
 from registry.catalog.revision import Copy, Head, Held, Revision, Source
-from registry.catalog.snapshot import Snapshot, compose, encode_part
+from registry.catalog.snapshot import compose, encode_local, encode_part
 from registry.digest import digest_of
 from registry.playbook.model import Level, Playbook, Problem, Reading
 
@@ -93,8 +94,16 @@ def a_catalog(
     return merge(part, local, rules.scoped(everything, repository=repository, on=on), repository)
 
 
+@dataclass(frozen=True)
+class Snapshot:
+    body: bytes
+    digest: str
+
+
 def a_snapshot(catalog: Catalog) -> Snapshot:
-    return compose(catalog, encode_part(catalog.base))
+    local = encode_local(catalog.local)
+    body = compose(encode_part(catalog.base), local, catalog.rules, catalog.rules_digest, catalog.repository)
+    return Snapshot(body, digest_of(body))
 
 
 def a_playbook(
