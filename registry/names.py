@@ -94,6 +94,14 @@ def _shown(spelling: str) -> str:
     return _USER_INFO.sub(r"\1", spelling)[:80]
 
 
+def without_user(url: str) -> str:
+    """A remote's URL without what could be a secret in the place of a user; `git` and other SSH users stay."""
+    found = _URL.fullmatch(url.strip())
+    if found is None or found["scheme"].lower() not in {"http", "https"}:
+        return url.strip()
+    return f"{found['scheme']}://{found['authority'].rpartition('@')[2]}{found['path'] or ''}"
+
+
 def _split(text: str) -> tuple[str, str, str]:
     if url := _URL.fullmatch(text):
         scheme = url["scheme"].lower()

@@ -382,8 +382,11 @@ class Tree(Protocol):
         """The bytes of a blob, or anything else where it is larger than `max_bytes`. Raises Corrupt."""
         ...
 
-    def history(self, path: str, limit: int) -> Iterable[tuple[str, bytes | None]]:
-        """(commit, bytes or None) of each version of the file, newest first, along `limit` first parents."""
+    def history(self, path: str, limit: int) -> Iterable[tuple[str, object]]:
+        """(commit, bytes) of each version of the file, newest first, along `limit` first parents.
+
+        None where there was no file, anything else but bytes where it was larger than is read.
+        """
         ...
 
     def is_ancestor(self, old: str, new: str) -> bool:

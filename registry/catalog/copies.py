@@ -71,10 +71,12 @@ def copies_of(
         copies[name] = copy
         problems.extend(notes)
         playbooks.extend(item for item in rivals if copy.head is not None and item.digest == copy.head.digest)
+    by_path = {copy.path: copy for copy in before.values()}
+    named: dict[str, str] = {}
     present = {reading.path for reading in readings}
     broken = [reading for reading in candidates if reading.playbook is None]
     for reading in sorted(broken, key=lambda item: (root_of(item.path), item.path)):
-        copy_and_playbook = _hold(reading, origin, present, before, earlier, required_tags)
+        copy_and_playbook = _hold(reading, origin, present, before, by_path, earlier, required_tags)
         if copy_and_playbook is None:
             continue
         copy, playbook = copy_and_playbook
@@ -82,16 +84,22 @@ def copies_of(
         if rival is None or (rival.state is CopyState.BROKEN and copy.state is CopyState.HELD):
             copies[copy.name] = copy
             playbooks.extend([playbook] if playbook else [])
-        problems = [_named(problem, reading.path, copy.name) for problem in problems]
+        named[reading.path] = copy.name
     return CopySet(
         tuple(copy for _, copy in sorted(copies.items())),
-        tuple(sorted(problems, key=lambda item: (item.path, item.line, item.column, item.code))),
+        tuple(
+            sorted(
+                (_named(item, named) for item in problems),
+                key=lambda item: (item.path, item.line, item.column, item.code),
+            )
+        ),
         tuple({playbook.digest: playbook for playbook in playbooks}.values()),
     )
 
 
-def _named(problem: Problem, path: str, name: str) -> Problem:
-    return replace(problem, name=name) if problem.path == path and problem.name is None else problem
+def _named(problem: Problem, named: Mapping[str, str]) -> Problem:
+    name = named.get(problem.path)
+    return replace(problem, name=name) if name is not None and problem.name is None else problem
 
 
 def _choose(
@@ -132,6 +140,7 @@ def _hold(
     origin: Origin,
     present: set[str],
     before: Mapping[str, Copy],
+    by_path: Mapping[str, Copy],
     earlier: Callable[[str], EarlierCopy | None],
     required_tags: frozenset[str],
 ) -> tuple[Copy, Playbook | None] | None:
@@ -142,9 +151,9 @@ def _hold(
         name = found.playbook.key
         problem = replace(problem, name=name)
         head = head_of(found.playbook, origin.source(found.playbook, found.commit), Held(found.commit, problem))
-        says = _says_required(found.playbook, required_tags) or reading.says_required is True
+        says = _says_required(found.playbook, required_tags) or _shows_required(reading, required_tags) is True
         return Copy(name, CopyState.HELD, head, says, problem, reading.path), found.playbook
-    served = next((copy for copy in before.values() if copy.path == reading.path), None)
+    served = by_path.get(reading.path)
     if served is None and reading.claims is not None:
         moved = before.get(reading.claims)
         served = moved if moved is not None and moved.path not in present else None
@@ -152,9 +161,8 @@ def _hold(
     if name_or_none is None:
         return None
     problem = replace(problem, name=name_or_none)
-    says = reading.says_required is True or (
-        _said_required(served) if served is not None else reading.says_required is None
-    )
+    shows = _shows_required(reading, required_tags)
+    says = shows is True or (_said_required(served) if served is not None else shows is None)
     if served is not None and served.head is not None:
         commit = served.head.held.commit if served.head.held else served.head.source.commit
         head = replace(served.head, held=Held(commit, problem))
@@ -165,6 +173,17 @@ def _hold(
 
 def _says_required(playbook: Playbook, required_tags: frozenset[str]) -> bool:
     return playbook.required or not required_tags.isdisjoint(folded_tags(playbook.tags))
+
+
+def _shows_required(reading: Reading, required_tags: frozenset[str]) -> bool | None:
+    """What a broken file still shows of itself; None where it may be required and that cannot be read."""
+    if reading.says_required is True:
+        return True
+    if not required_tags:
+        return reading.says_required
+    if reading.tags is None:
+        return None
+    return True if not required_tags.isdisjoint(folded_tags(reading.tags)) else reading.says_required
 
 
 def _said_required(copy: Copy | None) -> bool:

@@ -136,12 +136,12 @@ class TreeReader:
 
     def history(
         self, path: str, limit: int = HISTORY_COMMITS_MAX, *, max_bytes: int = BLOB_BYTES_MAX
-    ) -> Iterator[tuple[str, bytes | None]]:
+    ) -> Iterator[tuple[str, bytes | Oversize | None]]:
         """(commit, bytes) of each version of the file at `path`, newest first, along first parents.
 
         The first pair is this reader's commit; at most `limit` commits before it are looked at, and a version is
-        named by the newest commit that has it. None stands for "no file there" and for one over `max_bytes`. A slim
-        mirror deepens and hydrates on demand; SourceFault then says why it could not.
+        named by the newest commit that has it. None stands for "no file there", Oversize for one over `max_bytes`. A
+        slim mirror deepens and hydrates on demand; SourceFault then says why it could not.
         """
         versions = self._versions(path, limit)
         # The first is held already and the second is most often the one sought; a long search fetches in bulk.
@@ -152,7 +152,7 @@ class TreeReader:
             self.hydrate([blob_id for _, blob_id in batch if blob_id])
             for commit, blob_id in batch:
                 data = self.read_blob(blob_id, max_bytes) if blob_id else None
-                yield commit, None if isinstance(data, Oversize) else data
+                yield commit, data
 
     def is_ancestor(self, old: str, new: str) -> bool:
         """Whether `old` is `new` or in its history; only a full mirror knows, and an unknown commit is in none."""

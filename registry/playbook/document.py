@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic.config import JsonDict
 
 from registry.names import NAME_LENGTH_MAX, NAME_PATTERN
@@ -34,6 +34,16 @@ Version = Annotated[
         }
     ),
 ]
+
+
+def _is_one(value: object) -> object:
+    # True equals 1 and is no number here.
+    if value.__class__ is bool:
+        raise ValueError("a version is a number")
+    return value
+
+
+FormatVersion = Annotated[Literal[1], BeforeValidator(_is_one)]
 FreeMapping = Annotated[dict[str, object], WithJsonSchema({"type": "object"})]
 InputSchema = Annotated[
     dict[str, object],
@@ -188,7 +198,7 @@ class Deprecated(Shape):
 class FrontMatter(Shape):
     """A native document's fields where Markdown's body may carry the steps."""
 
-    playbook: Literal[1] = Field(description="The version of the format.")
+    playbook: FormatVersion = Field(description="The version of the format.")
     name: Name = Field(description="Verb first, in lower case with hyphens.")
     version: Version
     owner: Text = Field(description="The team that answers for it.")

@@ -78,8 +78,8 @@ class Reading:
     """What one file gave.
 
     A file that is no candidate contributes no name, whatever its problems. A candidate has a playbook, or error
-    problems and what was still readable in it: `claims` (the key) and `says_required`, each None where it could
-    not be read.
+    problems and what was still readable in it: `claims` (the key), `says_required` and `tags`, each None where
+    it could not be read.
     """
 
     path: str
@@ -89,3 +89,4 @@ class Reading:
     claims: str | None
     says_required: bool | None
     candidate: bool
+    tags: tuple[str, ...] | None = None

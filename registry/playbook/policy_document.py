@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
-from registry.playbook.document import ABSENT, DATE_PATTERN, Shape, Text, allow_extensions
+from registry.playbook.document import ABSENT, DATE_PATTERN, FormatVersion, Shape, Text, allow_extensions
 
 Day = Annotated[str, Field(pattern=DATE_PATTERN)]
 Asked = Literal["required"]
@@ -86,7 +86,7 @@ class AccessLine(Shape):
 class PolicyDocument(Shape):
     """The rules of a company for its playbooks, in the central repository."""
 
-    policy: Literal[1] = Field(description="The version of the format.")
+    policy: FormatVersion = Field(description="The version of the format.")
     required: list[RequiredRule] = ABSENT
     waivers: list[WaiverRule] = ABSENT
     publication: Publication = ABSENT

@@ -99,6 +99,7 @@ def _read_loaded(file: "_File", form: Form, loaded: Loaded) -> Reading:
         claims=loaded_key(form, file.path, loaded.data),
         says_required=_said(loaded, loaded.data.get("required")),
         candidate=True,
+        tags=_tags(loaded),
     )
 
 
@@ -115,6 +116,15 @@ def _said(loaded: Loaded, required: object) -> bool | None:
         return required
     # Absent says no, unless a mistyped key or value may have meant yes.
     return None if any(key.casefold().startswith("requ") and key != "requires" for key in loaded.data) else False
+
+
+def _tags(loaded: Loaded) -> tuple[str, ...] | None:
+    """The tags of a document that did not load; None where something may be one that cannot be read."""
+    tags = loaded.data.get("tags", [])
+    if any(key.casefold().startswith("tag") and key != "tags" for key in loaded.data) or not isinstance(tags, list):
+        return None
+    words = tuple(tag for tag in tags if isinstance(tag, str))
+    return words if len(words) == len(tags) else None
 
 
 def _read_other(file: "_File", text: str, syntax: Syntax) -> Reading:

@@ -136,7 +136,9 @@ class InForce:
     def resolve(self, spelling: str) -> str:
         """The id that a spelling of a repository means, aliases followed. Raises RepositoryInvalid."""
         found = str(repository_id(spelling, case_sensitive_hosts=self._case_sensitive_hosts))
-        return self._view.aliases.get(found, found)
+        view = self._view
+        # A registration goes before an alias: nobody takes over an id by calling it his own as well.
+        return found if view.registered(found) is not None else view.aliases.get(found, found)
 
     def key(self, repository: str | None) -> Key:
         """The key in force; None is central's own catalog, as an unregistered id gets it.

@@ -1,10 +1,13 @@
 """Registrations: who is read, how far each is, and the wishes that move them."""
 
+import posixpath
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
+from urllib.parse import unquote
 
 from policies import publication
 from policies.access import Action, Permission, Principal, may
@@ -19,8 +22,9 @@ from registry.errors import (
     Unavailable,
     Unknown,
 )
-from registry.names import repository_id
+from registry.names import SUB_PATH_MARK, repository_id, without_user
 from registry.playbook.model import Level, Problem
+from registry.playbook.roots import Roots
 from registry.ports import AuditEntry, Counts, Registration, Role, Signal, Store, SyncState, SyncStatus
 from registry.service.catalogs import Catalogs
 from registry.service.inforce import InForce
@@ -33,6 +37,8 @@ WAIT_STEP_S = 0.02
 PATHS_MAX = 50
 ALIASES_MAX = 20
 TEXT_LENGTH_MAX = 512
+_CREDENTIAL = re.compile(r"[a-z][a-z0-9-]{0,62}")
+_FILE = re.compile(r"(?i)^file://(localhost)?(?=/)")
 
 
 class RemoteCheck(Protocol):
@@ -162,15 +168,18 @@ class Repositories:
         self._check(principal, identity, request)
         if self._is_central(identity, request.url):
             raise Conflict(f"{identity} is the central repository; it is configured and cannot be registered.")
+        owner = view.aliases.get(identity, identity)
+        if owner != identity:
+            raise Conflict(f"{identity} is an alias of {owner}: register the repository there, or end the alias first.")
         created = known is None or known.deregistered_at is not None
         registration = Registration(
             id=identity,
             role=Role.SERVICE,
-            url=request.url,
+            url=without_user(request.url),
             ref=request.ref,
             team=request.team,
             paths=request.paths,
-            aliases=self._aliases(identity, request.aliases),
+            aliases=self._aliases(identity, request.aliases, request.team),
             credential=request.credential,
             registered_at=self._now() if created or known is None else known.registered_at,
         )
@@ -235,6 +244,12 @@ class Repositories:
             raise RequestInvalid(f"at most {PATHS_MAX} paths and {ALIASES_MAX} aliases.")
         if (request.ref or "").startswith("-"):
             raise RequestInvalid("a ref does not begin with a hyphen.")
+        try:
+            Roots(request.paths, identity.partition(SUB_PATH_MARK)[2])
+        except ValueError as error:
+            raise RequestInvalid(f"paths cannot be used: {error}") from None
+        if request.credential is not None and not _CREDENTIAL.fullmatch(request.credential):
+            raise RequestInvalid("credential is the name of one that the operator set up, and never its value.")
         found = self._check_remote(request.url)
         expected = identity.partition("/-/")[0]
         if found != expected and not (principal is not None and "admin" in principal.scopes):
@@ -251,11 +266,12 @@ class Repositories:
         if one == other:
             return True
         if one.startswith("file:") or other.startswith("file:"):
-            return one.rstrip("/") == other.rstrip("/")
+            return _file_path(one) == _file_path(other)
         hosts = self._case_sensitive_hosts
         return repository_id(one, case_sensitive_hosts=hosts) == repository_id(other, case_sensitive_hosts=hosts)
 
-    def _aliases(self, identity: str, aliases: Sequence[str]) -> tuple[str, ...]:
+    def _aliases(self, identity: str, aliases: Sequence[str], team: str) -> tuple[str, ...]:
+        """The ids that shall mean this repository too. Raises Conflict for one that is, or is kept for, another's."""
         view = self._in_force.view
         folded = []
         for alias in aliases:
@@ -263,6 +279,9 @@ class Repositories:
             owner = view.aliases.get(other, other if view.registered(other) is not None else identity)
             if owner != identity:
                 raise Conflict(f"the alias {other} belongs to {owner}.")
+            kept = view.registrations.get(other)
+            if kept is not None and kept.team != team:
+                raise Conflict(f"the alias {other} is kept for the team {kept.team}.")
             folded.append(other)
         return tuple(sorted(set(folded) - {identity}))
 
@@ -330,6 +349,12 @@ class Repositories:
 
     def _audit(self, principal: Principal | None, action: str, subject: str, **detail: str) -> AuditEntry:
         return AuditEntry(self._now(), name_of(principal), action, subject, detail=detail or None)
+
+
+def _file_path(url: str) -> str | None:
+    """The path of a file remote in one spelling; None for another kind of remote."""
+    path = _FILE.sub("", url)
+    return None if path == url else posixpath.normpath("/" + unquote(path).lstrip("/"))
 
 
 def require(permission: Permission, principal: Principal | None) -> None:

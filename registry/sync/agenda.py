@@ -48,10 +48,6 @@ class Agenda:
         if at is not None:
             self._push(group, at)
 
-    def due_at(self, group: Group) -> datetime | None:
-        """When a group is looked at next, or None where nothing is planned."""
-        return self._planned.get(group)
-
     def next_at(self) -> datetime | None:
         """When the first group that is not busy is due, or None."""
         return self._next()

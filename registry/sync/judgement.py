@@ -16,12 +16,15 @@ class Judgement:
     lost: tuple[str, ...] = ()
 
 
-def judge(previous: Revision | None, new: Revision, *, descends: bool, applied: bool) -> Judgement:
+def judge(
+    previous: Revision | None, new: Revision, *, descends: bool, applied: bool, is_policy_accepted: bool = False
+) -> Judgement:
     """What to do with a revision that was just read.
 
     `descends` says whether its commit descends from the one in force; `applied` that somebody asked for this very
-    commit. What tightens in a suspended central revision applies at once. `lost` names in words what is no longer
-    required, for the audit log.
+    commit, `is_policy_accepted` that its lack of a policy file was taken as meant, which excuses nothing else. What
+    tightens in a suspended central revision applies at once. `lost` names in words what is no longer required, for
+    the audit log.
     """
     if previous is None:
         return Judgement(new, None)
@@ -29,7 +32,7 @@ def judge(previous: Revision | None, new: Revision, *, descends: bool, applied: 
     if applied:
         return Judgement(new, None, weaker)
     reason = change.is_too_large(_served(previous), _served(new))
-    if reason is None and not descends and (weaker or _lacks_policy(new)):
+    if reason is None and not descends and not is_policy_accepted and (weaker or _lacks_policy(new)):
         lost = " ".join(weaker) or "The policy file is gone or does not load."
         reason = f"The history was rewritten, and rules would weaken: {lost}"
     if reason is None:

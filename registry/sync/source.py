@@ -224,6 +224,9 @@ class _FileReader:
             return None
         for commit, data in self._tree.history(path, HISTORY_COMMITS_MAX):
             if data is None:
+                # What was deleted has ended: a later file of that path does not bring it back.
+                return None
+            if not isinstance(data, bytes):
                 continue
             reading = self._published(self._parse(path, data, ()))
             if reading.playbook is not None and is_skill_file(path):
@@ -280,6 +283,7 @@ class _FileReader:
             problems=(*reading.problems, *problems),
             claims=reading.playbook.key,
             says_required=reading.playbook.required,
+            tags=reading.playbook.tags,
         )
 
 

@@ -32,7 +32,7 @@ class Assignment:
     """
 
     registration: Registration
-    plan: SourcePlan
+    plan: Callable[[Registration], SourcePlan]
     status: SyncStatus
     in_force: str | None
     request: SyncRequest | None = None
@@ -97,7 +97,15 @@ def run_steps(
 def _is_due(item: Assignment, head: RemoteHead) -> bool:
     """Whether a head is read: a new one, one that was asked for, or one whose revision is nowhere (any more)."""
     is_lost = item.in_force is None and item.status.state is SyncState.OK
-    return item.request is not None or is_lost or item.status.seen != head.commit or item.status.ref != head.ref
+    # A failed poll in between must not make anybody forget what waits to be applied: it is judged again.
+    is_forgotten = item.status.suspended == head.commit and item.status.state is not SyncState.SUSPENDED
+    return (
+        item.request is not None
+        or is_lost
+        or is_forgotten
+        or item.status.seen != head.commit
+        or item.status.ref != head.ref
+    )
 
 
 def _read(
@@ -113,11 +121,11 @@ def _read(
     apply = item.request.apply if item.request is not None else None
     accept = apply == ACCEPT_POLICY + head.commit
     earlier = _same_line(item, head, previous)
-    read = read_source(source, head, replace(item.plan, accept_policy=accept), earlier, cache)
+    read = read_source(source, head, replace(_plan(item), accept_policy=accept), earlier, cache)
     if read is None:
         return _unchanged(item, head, now())
     descends = previous is None or _descends(source, previous.commit, head.commit)
-    judged = judge(previous, read.revision, descends=descends, applied=accept or apply == head.commit)
+    judged = judge(previous, read.revision, descends=descends, applied=apply == head.commit, is_policy_accepted=accept)
     at = now()
     if judged.suspended is not None:
         status = replace(
@@ -125,8 +133,9 @@ def _read(
             state=SyncState.SUSPENDED,
             since=item.status.since if item.status.state is SyncState.SUSPENDED else at,
             suspended=head.commit,
-            message=f"{judged.suspended} Nothing was changed; look at commit {head.commit} and, if it is meant, "
-            f"say `registry apply {item.registration.id} --commit {head.commit}`.",
+            message=f"{judged.suspended} What was in force stays, and only what the commit tightens applies. Look at "
+            f"commit {head.commit} and, if it is meant, say `registry apply {item.registration.id} --commit "
+            f"{head.commit}`.",
         )
     else:
         status = replace(_ok(item, head, at), synced_at=at)
@@ -136,6 +145,15 @@ def _read(
     if publish.digest == item.in_force:
         return StepResult(item.registration, status)
     return StepResult(item.registration, status, item.in_force, publish, previous, judged.lost)
+
+
+def _plan(item: Assignment) -> SourcePlan:
+    """The plan of a registration; patterns that an older version stored may be none for this one."""
+    try:
+        return item.plan(item.registration)
+    except ValueError as error:
+        message = f"the registered paths cannot be used: {error} Register the repository with other paths."
+        raise SourceFault(message) from None
 
 
 def _same_line(item: Assignment, head: RemoteHead, previous: Revision | None) -> Revision | None:
@@ -160,6 +178,9 @@ def _as_read(revision: Revision) -> SourceRead:
 
 def _unchanged(item: Assignment, head: RemoteHead, at: datetime) -> StepResult:
     if item.status.state is SyncState.SUSPENDED and item.status.suspended == head.commit:
+        return StepResult(item.registration, _checked(item, head, at))
+    if item.status.state is SyncState.TOO_LARGE and item.status.seen == head.commit:
+        # The same commit is as large as it was: what is wrong stays said until another one comes.
         return StepResult(item.registration, _checked(item, head, at))
     return StepResult(item.registration, replace(_ok(item, head, at), synced_at=at))
 
@@ -198,7 +219,7 @@ def failed(item: Assignment, fault: SourceFault, at: datetime, head: RemoteHead 
         since=item.status.since if item.status.state is state else at,
         message=fault.detail,
         head=head.commit if head else item.status.head,
-        seen=head.commit if head and not fault.passing else item.status.seen,
+        seen=head.commit if head and state is SyncState.TOO_LARGE else item.status.seen,
         attempts=item.status.attempts + 1 if fault.passing else 0,
         handled=item.request.sequence if item.request else item.status.handled,
     )

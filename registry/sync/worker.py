@@ -265,7 +265,7 @@ class Worker:
             self._is_urgent = True
         return Assignment(
             registration,
-            self._options.plan(registration),
+            self._options.plan,
             status,
             pointer.revision if pointer else None,
             self._requests.pop(registration.id, None),

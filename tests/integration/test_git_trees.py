@@ -243,7 +243,7 @@ def test_history_follows_a_link_at_each_commit(read, repo):
 def test_history_gives_nothing_for_a_version_over_the_limit(read, repo):
     repo.commit({"a": "fine"})
     last = repo.commit({"a": "x" * 2000})
-    assert [data for _, data in read(last).history("a", max_bytes=1000)] == [None, b"fine"]
+    assert [data for _, data in read(last).history("a", max_bytes=1000)] == [Oversize(2000), b"fine"]
 
 
 def test_history_of_a_path_that_was_deleted_finds_it(read, repo):

@@ -190,3 +190,96 @@ def test_a_withdrawn_copy_stops_serving_at_once_and_says_why(tmp_path):
         assert "deletes the wrong key" in told["explanation"]
         assert [copy["state"] for copy in told["copies"]] == ["withdrawn"]
         assert world.services.search.search("github.com/acme/checkout", "rotate")["results"] == []
+
+
+def test_a_failed_poll_does_not_forget_what_waits_to_be_applied(tmp_path):
+    many = {f"playbooks/p{at}.yaml": playbook(f"p{at}") for at in range(12)}
+    with running(tmp_path, CENTRAL) as world:
+        repo = world.service("checkout", many)
+        head = repo.commit(dict.fromkeys(list(many)[:11]))
+        world.sync("checkout")
+        repo.path.rename(repo.path.with_name("away"))
+        assert world.sync("checkout")["sync"]["state"] == "unreachable"
+        repo.path.with_name("away").rename(repo.path)
+        view = world.sync("checkout")
+        assert (view["sync"]["state"], view["sync"]["suspended"]) == ("suspended", head)
+
+
+def test_accepting_the_policys_absence_does_not_apply_a_mass_change(tmp_path):
+    many = {f"playbooks/p{at}.yaml": playbook(f"p{at}") for at in range(12)}
+    policy = "policy: 1\nrequired:\n  - {name: rotate, reason: audited}\n"
+    with running(tmp_path, {**CENTRAL, **many, "policy.yaml": policy}) as world:
+        head = world.central.commit({**dict.fromkeys(many), "policy.yaml": None})
+        assert world.sync_central()["sync"]["state"] == "suspended"
+        view = world.services.policy.accept(PLATFORM, head, 20).value
+        assert (view["sync"]["state"], view["playbooks"]) == ("suspended", 13)
+
+
+def test_a_central_file_with_a_marked_tag_that_never_loaded_keeps_local_copies_out(tmp_path):
+    policy = "policy: 1\nrequired:\n  - {tag: data-deletion, reason: irreversible}\n"
+    broken = playbook("wipe-tenant", tags="[data-deletion]") + "unknwn: 1\n"
+    with running(tmp_path, {**CENTRAL, "policy.yaml": policy, "playbooks/wipe.yaml": broken}) as world:
+        world.service("checkout", {"playbooks/w.yaml": playbook("wipe-tenant", version="9")})
+        assert world.outcome("wipe-tenant", "checkout") == "required_broken"
+
+
+def test_a_central_file_without_a_marked_tag_that_never_loaded_leaves_local_copies_alone(tmp_path):
+    policy = "policy: 1\nrequired:\n  - {tag: data-deletion, reason: irreversible}\n"
+    with running(
+        tmp_path, {**CENTRAL, "policy.yaml": policy, "playbooks/w.yaml": playbook("wipe") + "unknwn: 1\n"}
+    ) as world:
+        world.service("checkout", {"playbooks/w.yaml": playbook("wipe", version="9")})
+        assert world.outcome("wipe", "checkout") == "central_broken"
+
+
+def test_a_deleted_playbook_does_not_come_back_with_a_broken_file_of_its_path(tmp_path):
+    with running(tmp_path, CENTRAL) as world:
+        repo = world.service("checkout", {"playbooks/a.yaml": playbook("gone"), "playbooks/b.yaml": playbook("b")})
+        repo.commit({"playbooks/a.yaml": None})
+        world.sync("checkout")
+        repo.commit({"playbooks/a.yaml": "playbook: 1\nname: other\nsteps: [\n"})
+        world.sync("checkout")
+        with pytest.raises(Unknown):
+            world.explain("gone", "checkout")
+        assert world.outcome("other", "checkout") == "broken"
+
+
+def test_patterns_that_can_never_be_read_are_refused_and_stop_nobody(tmp_path):
+    with running(tmp_path, CENTRAL) as world:
+        repo = world.service("checkout", {"README.md": "x"})
+        request = RegistrationRequest(repo.url, "checkout", paths=("../x/*.yaml",))
+        with pytest.raises(RequestInvalid):
+            world.services.repositories.register(ADMIN, "github.com/acme/other", request)
+
+
+def test_an_alias_takes_no_id_that_is_kept_for_another_team(tmp_path):
+    with running(tmp_path, CENTRAL) as world:
+        world.service("mono", {"README.md": "x"})
+        world.services.repositories.deregister(ADMIN, "github.com/acme/mono")
+        repo = world.service("held", {"README.md": "x"})
+        request = RegistrationRequest(repo.url, "held", aliases=("github.com/acme/mono",))
+        with pytest.raises(Conflict):
+            world.services.repositories.register(ADMIN, "github.com/acme/held", request)
+
+
+def test_an_id_that_is_an_alias_is_not_registered_beside_it(tmp_path):
+    with running(tmp_path, CENTRAL) as world:
+        repo = world.service("held", {"README.md": "x"})
+        request = RegistrationRequest(repo.url, "held", aliases=("github.com/acme/future",))
+        world.services.repositories.register(ADMIN, "github.com/acme/held", request)
+        with pytest.raises(Conflict, match="alias"):
+            world.register("future", repo)
+
+
+def test_a_token_in_the_place_of_a_user_is_not_kept(tmp_path):
+    with running(tmp_path, CENTRAL) as world:
+        request = RegistrationRequest("https://ghp_sekret@github.com/acme/app", "app")
+        view = world.services.repositories.register(ADMIN, "github.com/acme/app", request).value
+        assert view["url"] == "https://github.com/acme/app"
+
+
+def test_a_credential_is_a_name(tmp_path):
+    with running(tmp_path, CENTRAL) as world:
+        request = RegistrationRequest("https://github.com/acme/app", "app", credential="ghp_Abc123")
+        with pytest.raises(RequestInvalid, match="name"):
+            world.services.repositories.register(ADMIN, "github.com/acme/app", request)
