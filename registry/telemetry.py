@@ -1,12 +1,15 @@
 """Prometheus metrics of a serving process; docs/metrics.md lists them, and a test holds the two together."""
 
+from bisect import bisect_left
 from collections import Counter as Tally
 from collections.abc import Callable, Iterable
 from datetime import datetime
+from itertools import accumulate
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
+from prometheus_client.utils import floatToGoString
 
 from registry.ports import SyncState
 from registry.service.services import Services
@@ -18,27 +21,48 @@ class Telemetry:
     """The metrics of one process: what it answered, and what is in force when somebody asks."""
 
     def __init__(self, services: Services, now: Callable[[], datetime]) -> None:
+        self._answers = _Answers()
         self._registry = CollectorRegistry()
-        self._requests = Counter(
-            "registry_requests", "Answers by call and status.", ("call", "status"), registry=self._registry
-        )
-        self._seconds = Histogram(
-            "registry_request_seconds",
-            "Seconds per answer by call.",
-            ("call",),
-            buckets=BUCKETS_S,
-            registry=self._registry,
-        )
+        self._registry.register(self._answers)
         self._registry.register(_InForceCollector(services, now))
-
-    def observe(self, call: str, status: int, seconds: float) -> None:
-        """Count one answer."""
-        self._requests.labels(call, str(status)).inc()
-        self._seconds.labels(call).observe(seconds)
+        self.observe = self._answers.observe
 
     def text(self) -> bytes:
         """The exposition text of everything."""
         return generate_latest(self._registry)
+
+
+class _Answers(Collector):
+    """Counts and durations of answers, kept as plain numbers by the one thread that answers.
+
+    The client library's own counters lock and look labels up for every answer, at a tenth of the cost of the answer.
+    """
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[str, int], int] = {}
+        self._durations: dict[str, tuple[list[int], list[float]]] = {}
+
+    def observe(self, call: str, status: int, seconds: float) -> None:
+        """Count one answer."""
+        key = (call, status)
+        self._counts[key] = self._counts.get(key, 0) + 1
+        found = self._durations.get(call)
+        if found is None:
+            found = self._durations[call] = ([0] * (len(BUCKETS_S) + 1), [0.0])
+        buckets, total_s = found
+        buckets[bisect_left(BUCKETS_S, seconds)] += 1
+        total_s[0] += seconds
+
+    def collect(self) -> Iterable[Metric]:
+        requests = CounterMetricFamily("registry_requests", "Answers by call and status.", labels=["call", "status"])
+        for (call, status), count in sorted(self._counts.copy().items()):
+            requests.add_metric([call, str(status)], count)
+        yield requests
+        durations = HistogramMetricFamily("registry_request_seconds", "Seconds per answer by call.", labels=["call"])
+        for call, (buckets, total_s) in sorted(self._durations.copy().items()):
+            bounds = [*map(floatToGoString, BUCKETS_S), "+Inf"]
+            durations.add_metric([call], list(zip(bounds, accumulate(buckets), strict=True)), total_s[0])
+        yield durations
 
 
 class _InForceCollector(Collector):

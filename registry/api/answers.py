@@ -33,10 +33,15 @@ def json_answer(value: object, *, status: int = 200, cache: tuple[bytes, bytes] 
     return Answer(status, [JSON, NOSNIFF, cache], encode_json(value))
 
 
-async def send_answer(send: Send, answer: Answer, *, head: bool = False) -> None:
-    """Send an answer; for HEAD everything of it but the body (RFC 9110, 9.3.2)."""
+def start_message(answer: Answer) -> Message:
+    """The first of the two messages of an answer, with its content length."""
     headers = answer.headers
     if answer.status not in {204, 304}:
         headers = [*headers, (b"content-length", b"%d" % len(answer.body))]
-    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    return {"type": "http.response.start", "status": answer.status, "headers": headers}
+
+
+async def send_answer(send: Send, answer: Answer, *, head: bool = False) -> None:
+    """Send an answer; for HEAD everything of it but the body (RFC 9110, 9.3.2)."""
+    await send(start_message(answer))
     await send({"type": "http.response.body", "body": b"" if head else answer.body, "more_body": False})

@@ -1,25 +1,25 @@
 """The hot reads: catalogs in force, snapshots and documents, as bytes with their headers (http-api.md, Read).
 
-A catalog in force, or that it has not changed, is answered from memory on the event loop: its headers are put together
-once per representation and coding, and a request adds its `Catalog-State`. Whatever needs work goes to a thread.
+A catalog in force, or that it has not changed, is answered from memory on the event loop, and what was answered is
+kept in `ready` to be given again. Whatever needs work goes to a thread.
 """
 
 from dataclasses import dataclass
-from datetime import datetime
 from urllib.parse import unquote
 
 from registry.api.addresses import choose_repository, parse_address
 from registry.api.answers import JSON, NO_CACHE, NOSNIFF, Answer, Headers
 from registry.api.conditional import ENCODABLE_BYTES_MIN, Encoding, etag_header, matches, negotiate
 from registry.api.parameters import read_parameters
+from registry.api.ready import ReadyAnswers
 from registry.api.threads import Threads
 from registry.errors import Unknown
 from registry.service.catalogs import CatalogAnswer, Catalogs
 from registry.service.views import instant
 
+CATALOGS = b"/v1/catalogs"
 VARY = (b"vary", b"Accept-Encoding")
 QUESTIONS_MAX = 20_000
-HEADERS_MAX = 8_192
 QUESTION_BYTES_MAX = 1_024
 CATALOG_PARAMETERS = frozenset({"repository", "view", "registered"})
 IMMUTABLE_AGE_S = 31_536_000
@@ -53,9 +53,9 @@ class CatalogCalls:
         self._threads = threads
         scope = b"public" if public else b"private"
         self._immutable = (b"cache-control", scope + b", max-age=%d, immutable" % IMMUTABLE_AGE_S)
-        # Both are emptied when full: they refill at the cost of a parse, and bookkeeping would cost every request.
+        # Emptied when full: it refills at the cost of a parse, and bookkeeping would cost every request.
         self._questions: dict[tuple[bytes, bytes], _Question] = {}
-        self._headers: dict[tuple[str, Encoding | None, str, datetime | None], Headers] = {}
+        self.ready = ReadyAnswers(catalogs)
 
     async def catalog(self, tail: bytes, query: bytes, wanted: Wanted) -> Answer:
         """The snapshot in force of the repository in `tail` or `?repository=`, or 304 where the caller has it.
@@ -64,19 +64,48 @@ class CatalogCalls:
         Raises RepositoryInvalid, RequestInvalid, Unknown and Unavailable.
         """
         question = self._questions.get((tail, query)) or self._ask(tail, query)
-        answer = self._catalogs.peek(question.repository, full=question.full)
-        if answer is None or (question.registered_required and not answer.registered):
-            answer = await self._threads.run(
-                self._catalogs.current,
-                question.repository,
-                full=question.full,
-                registered_required=question.registered_required,
-            )
-        encoding = wanted.encoding if len(answer.body) >= ENCODABLE_BYTES_MIN else None
-        headers = [*self._static_headers(answer, encoding), (b"catalog-state", _state(answer))]
-        if wanted.if_none_match is not None and matches(wanted.if_none_match, answer.etag):
-            return Answer(304, headers)
-        return Answer(200, headers, await self._encoded(answer.etag, answer.body, encoding))
+        unchanged = self._unchanged(question, wanted)
+        if unchanged is not None:
+            found, answer = unchanged
+        else:
+            found = await self._current(question)
+            encoding = _encoding(found, wanted)
+            headers = _headers(found, encoding)
+            if wanted.if_none_match is not None and matches(wanted.if_none_match, found.etag):
+                answer = Answer(304, headers)
+            else:
+                answer = Answer(200, headers, await self._encoded(found.etag, found.body, encoding))
+        self.ready.keep(
+            (CATALOGS + tail, query),
+            (wanted.accept_encoding, wanted.if_none_match),
+            answer,
+            etag=found.etag,
+            encoding=_encoding(found, wanted),
+            validity=found.validity,
+        )
+        return answer
+
+    def _unchanged(self, question: _Question, wanted: Wanted) -> tuple[CatalogAnswer, Answer] | None:
+        """The 304 for a caller that has what is in force: no body is looked for, and none is composed."""
+        if wanted.if_none_match is None or question.full:
+            return None
+        found = self._catalogs.peek_state(question.repository)
+        if found is None or (question.registered_required and not found.registered):
+            return None
+        if not matches(wanted.if_none_match, found.etag):
+            return None
+        return found, Answer(304, _headers(found, _encoding(found, wanted)))
+
+    async def _current(self, question: _Question) -> CatalogAnswer:
+        found = self._catalogs.peek(question.repository, full=question.full)
+        if found is not None and (found.registered or not question.registered_required):
+            return found
+        return await self._threads.run(
+            self._catalogs.current,
+            question.repository,
+            full=question.full,
+            registered_required=question.registered_required,
+        )
 
     async def snapshot(self, tail: bytes, query: bytes, wanted: Wanted) -> Answer:
         """The immutable bytes of a snapshot that was handed out. Raises Unknown and SnapshotGone."""
@@ -106,22 +135,6 @@ class CatalogCalls:
             self._questions[tail, query] = question
         return question
 
-    def _static_headers(self, answer: CatalogAnswer, encoding: Encoding | None) -> Headers:
-        """Everything but `Catalog-State`, which ages."""
-        key = (answer.etag, encoding, answer.commit, answer.synced_at)
-        headers = self._headers.get(key)
-        if headers is None:
-            if len(self._headers) >= HEADERS_MAX:
-                self._headers.clear()
-            headers = [JSON, NOSNIFF, NO_CACHE, *_form(answer.etag, encoding)]
-            headers.append((b"catalog-digest", answer.digest.encode()))
-            if answer.commit:
-                headers.append((b"catalog-commit", answer.commit.encode()))
-            if answer.synced_at is not None:
-                headers.append((b"catalog-synced-at", (instant(answer.synced_at) or "").encode()))
-            self._headers[key] = headers
-        return headers
-
     async def _immutable_answer(self, digest: str, body: bytes, wanted: Wanted) -> Answer:
         encoding = wanted.encoding if len(body) >= ENCODABLE_BYTES_MIN else None
         headers = [JSON, NOSNIFF, self._immutable, *_form(digest, encoding)]
@@ -132,8 +145,22 @@ class CatalogCalls:
     async def _encoded(self, etag: str, body: bytes, encoding: Encoding | None) -> bytes:
         if encoding is None:
             return body
-        encoded = self._catalogs.peek_encoded(etag, encoding)
+        encoded = self._catalogs.peek_body(etag, encoding)
         return encoded if encoded is not None else await self._threads.run(self._catalogs.encoded, etag, body, encoding)
+
+
+def _encoding(answer: CatalogAnswer, wanted: Wanted) -> Encoding | None:
+    return wanted.encoding if answer.size_bytes >= ENCODABLE_BYTES_MIN else None
+
+
+def _headers(answer: CatalogAnswer, encoding: Encoding | None) -> Headers:
+    headers = [JSON, NOSNIFF, NO_CACHE, *_form(answer.etag, encoding), (b"catalog-digest", answer.digest.encode())]
+    if answer.commit:
+        headers.append((b"catalog-commit", answer.commit.encode()))
+    if answer.synced_at is not None:
+        headers.append((b"catalog-synced-at", (instant(answer.synced_at) or "").encode()))
+    headers.append((b"catalog-state", _state(answer)))
+    return headers
 
 
 def _form(etag: str, encoding: Encoding | None) -> Headers:

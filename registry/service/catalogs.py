@@ -3,8 +3,8 @@
 import gzip
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, time, timedelta
 from typing import Literal
 
 import zstandard
@@ -33,21 +33,33 @@ STALE_AFTER_MIN_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
+class Validity:
+    """How long an answer can be given again: while `view` is what is in force, from `since` until before `until`."""
+
+    view: View
+    since: datetime
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class CatalogAnswer:
     """A catalog's bytes with what its headers say.
 
     `digest` is that of the snapshot, `etag` adds `+full` for the full view. `commit` is the newest head seen of the
-    repository's own source (of central where it has none), `age_s` the age of the older source's last check.
+    repository's own source (of central where it has none), `age_s` the age of the older source's last check. All of
+    it stays the same for as long as `validity` says. `size_bytes` is that of the body, which `peek_state` leaves out.
     """
 
     digest: str
     etag: str
+    size_bytes: int
     body: bytes
     commit: str
     synced_at: datetime | None
     fresh: bool
     age_s: int
     registered: bool
+    validity: Validity
 
 
 class Catalogs:
@@ -67,7 +79,7 @@ class Catalogs:
         self._now = now
         self._stale_after_s = max(STALE_AFTER_MIN_S, STALE_INTERVALS * poll_interval_s)
         self._hand_out = HandOut(store, now)
-        self._digests: EntryCache[Key, str] = EntryCache(DIGESTS_MAX)
+        self._digests: EntryCache[Key, tuple[str, int]] = EntryCache(DIGESTS_MAX)
         self._bodies: ByteCache[str, bytes] = ByteCache(cache_bytes)
         self._flights: SingleFlight[tuple[str, object], bytes] = SingleFlight()
 
@@ -79,20 +91,35 @@ class Catalogs:
         Raises RepositoryInvalid, Unavailable before a first publication, and Unknown for an unregistered repository
         if one was required.
         """
+        view = self._in_force.view
         identity, registered = self._identify(repository, registered_required=registered_required)
         key = self._in_force.key(identity)
         body = self._full_body(key) if full else self._body(key)
-        return self._answer(key, body, registered=registered, full=full)
+        return self._answer(view, key, body, registered=registered, full=full)
 
     def peek(self, repository: str | None, *, full: bool = False) -> CatalogAnswer | None:
         """The same from memory alone, or None where work is needed. Never blocks on I/O; safe on an event loop."""
+        state = self.peek_state(repository, full=full)
+        body = self._bodies.get(state.etag) if state is not None else None
+        return None if state is None or body is None else replace(state, body=body, size_bytes=len(body))
+
+    def peek_state(self, repository: str | None, *, full: bool = False) -> CatalogAnswer | None:
+        """The same without the body: enough to say that a caller has it already. `size_bytes` is the plain view's."""
+        view = self._in_force.view
         identity, registered = self._identify(repository, registered_required=False)
         key = self._in_force.peek_key(identity)
-        digest = self._digests.get(key) if key is not None else None
-        if key is None or digest is None:
+        known = self._digests.get(key) if key is not None else None
+        if key is None or known is None:
             return None
-        body = self._bodies.get(digest + "+full" if full else digest)
-        return None if body is None else self._answer(key, body, registered=registered, full=full)
+        return self._answer(view, key, b"", registered=registered, full=full)
+
+    def holds(self, validity: Validity) -> bool:
+        """Whether an answer with that validity can be given now. Touches memory only."""
+        return validity.view is self._in_force.view and validity.since <= self._now() < validity.until
+
+    def peek_body(self, etag: str, encoding: Encoding | None) -> bytes | None:
+        """The bytes of a representation if they are in memory."""
+        return self._bodies.get(f"{etag}+{encoding}" if encoding else etag)
 
     def encoded(self, etag: str, body: bytes, encoding: Encoding) -> bytes:
         """`body` in that encoding: made once per (etag, encoding), kept while the cache has room."""
@@ -102,10 +129,6 @@ class Catalogs:
             found = self._flights.do((name, "encode"), lambda: _encode(body, encoding))
             self._keep(name, found)
         return found
-
-    def peek_encoded(self, etag: str, encoding: Encoding) -> bytes | None:
-        """The encoded body if it was made already."""
-        return self._bodies.get(f"{etag}+{encoding}")
 
     def snapshot(self, digest: str) -> bytes:
         """The bytes of any snapshot ever handed out. Raises Unknown for any other digest."""
@@ -188,14 +211,18 @@ class Catalogs:
 
     def state_of(self, repository: str | None) -> tuple[bool, int]:
         """(fresh, age in seconds) of the older of the two sources' last successful check."""
-        view = self._in_force.view
+        return self._state(self._in_force.view, repository, self._now())[:2]
+
+    def _state(self, view: View, repository: str | None, now: datetime) -> tuple[bool, int, datetime]:
+        """(fresh, age in seconds, when either is another one)."""
         ids = [item for item in (view.central, repository) if item is not None and view.registered(item)]
         checks = [_checked_at(view, item) for item in ids]
         known = [at for at in checks if at is not None]
         if not known or len(known) < len(checks):
-            return False, 0
-        age_s = max(0, int((self._now() - min(known)).total_seconds()))
-        return age_s <= self._stale_after_s, age_s
+            return False, 0, datetime.max.replace(tzinfo=UTC)
+        oldest = min(known)
+        age_s = max(0, int((now - oldest).total_seconds()))
+        return age_s <= self._stale_after_s, age_s, oldest + timedelta(seconds=age_s + 1)
 
     def _identify(self, repository: str | None, *, registered_required: bool) -> tuple[str | None, bool]:
         """(id that a key is made for, whether it is registered); an unregistered id gets central's snapshot."""
@@ -213,26 +240,26 @@ class Catalogs:
         return self._in_force.key(identity)
 
     def _digest(self, key: Key) -> str:
-        digest = self._digests.get(key)
-        if digest is None:
-            self._body(key)
-            digest = self._digests.get(key)
-        return digest or ""
+        known = self._digests.get(key)
+        if known is None:
+            body = self._body(key)
+            known = self._digests.get(key) or (digest_of(body), len(body))
+        return known[0]
 
     def _body(self, key: Key) -> bytes:
-        digest = self._digests.get(key)
-        body = self._bodies.get(digest) if digest is not None else None
+        known = self._digests.get(key)
+        body = self._bodies.get(known[0]) if known is not None else None
         return body if body is not None else self._flights.do(("body", key), lambda: self._compose(key))
 
     def _compose(self, key: Key) -> bytes:
         """Compose a snapshot; the first time, its digest is in the store before any byte leaves."""
         body = self._in_force.snapshot(key)
-        digest = self._digests.get(key)
-        if digest is None:
-            digest = digest_of(body)
-            self._hand_out.remember(digest, key.recipe(), self._in_force.rules_bytes_of(key))
-            self._digests.put(key, digest)
-        self._keep(digest, body)
+        known = self._digests.get(key)
+        if known is None:
+            known = digest_of(body), len(body)
+            self._hand_out.remember(known[0], key.recipe(), self._in_force.rules_bytes_of(key))
+            self._digests.put(key, known)
+        self._keep(known[0], body)
         return body
 
     def _full_body(self, key: Key) -> bytes:
@@ -258,20 +285,25 @@ class Catalogs:
         # A copy without slack: what an encoder over-allocates would triple what is kept.
         self._bodies.put(name, bytes(memoryview(body)), len(body))
 
-    def _answer(self, key: Key, body: bytes, *, registered: bool, full: bool) -> CatalogAnswer:
-        view = self._in_force.view
+    def _answer(self, view: View, key: Key, body: bytes, *, registered: bool, full: bool) -> CatalogAnswer:
+        """The answer of a key; `view` is what was in force before the key was looked up."""
         status = view.statuses.get(key.repository or view.central or "")
-        fresh, age_s = self.state_of(key.repository)
-        digest = self._digests.get(key) or ""
+        now = self._now()
+        fresh, age_s, changes_at = self._state(view, key.repository, now)
+        # A waiver ends with a day: what follows from the rule date is looked at anew when a day has begun.
+        midnight = datetime.combine(now.astimezone(UTC).date() + timedelta(days=1), time(), UTC)
+        digest, size_bytes = self._digests.get(key) or (digest_of(body), len(body))
         return CatalogAnswer(
             digest=digest,
             etag=digest + "+full" if full else digest,
+            size_bytes=len(body) or size_bytes,
             body=body,
             commit=(status.head if status is not None else None) or "",
             synced_at=status.synced_at if status is not None else None,
             fresh=fresh,
             age_s=age_s,
             registered=registered,
+            validity=Validity(view, now, min(changes_at, midnight)),
         )
 
 
