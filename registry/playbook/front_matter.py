@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from registry.playbook.text import Fault, line_and_column
 
 _FENCE = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
+_FIELD = re.compile(r"\s*[A-Za-z][A-Za-z0-9_-]*:(?:\s|\Z)")
 _CODE_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """`head` is the front matter between the fences; `body` what follows. Offsets are in characters of the file."""
+    """`head` is the front matter between the fences. Offsets are in characters of the file; the body begins at its."""
 
     head: str
     head_offset: int
-    body: str
     body_offset: int
 
 
@@ -28,7 +28,8 @@ def split_front_matter(text: str) -> Split | Fault:
     first = _FENCE.match(text)
     if first is None:
         late = _FENCE.search(text)
-        if late is None:
+        # A line --- in the body is a rule or a heading's underline, unless fields follow it.
+        if late is None or _FIELD.match(text, late.end()) is None:
             return Fault(
                 "front-matter-missing", 1, 1, "no front matter: begin the file with a line ---, the fields, and ---."
             )
@@ -42,7 +43,7 @@ def split_front_matter(text: str) -> Split | Fault:
         return Fault(
             "front-matter-unclosed", 1, 1, "the front matter never ends: close it with a line --- at column 0."
         )
-    return Split(text[start : last.start()], start, text[last.end() + 1 :], min(last.end() + 1, len(text)))
+    return Split(text[start : last.start()], start, min(last.end() + 1, len(text)))
 
 
 def without_code_blocks(text: str) -> str:

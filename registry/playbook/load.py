@@ -11,6 +11,8 @@ from registry.playbook.limits import DEFAULT_LIMITS, Limits
 from registry.playbook.text import Data, Fault, Path, Place, Places, line_and_column, newline_normalised
 from registry.playbook.yaml_text import load_yaml, locate_yaml
 
+_TAIL_CHARS = 4096
+
 
 class Syntax(StrEnum):
     """How a file is written, by the end of its name."""
@@ -130,14 +132,23 @@ def _load_markdown(text: str, limits: Limits) -> Loaded | Fault:
         return Fault(data.code, data.line + 1, data.column, data.message)
     if not isinstance(data, dict):
         return _not_a_mapping(data, 2)
-    prose = newline_normalised(parts.body).rstrip()
-    body = prose.lstrip("\n")
-    offset = parts.body_offset + _blank_lines_chars(parts.body)
-    return Loaded(data, Syntax.MARKDOWN, text, parts.head, parts.head_offset, body or None, offset)
+    begin, end = _prose(text, parts.body_offset)
+    body = newline_normalised(text[begin:end])
+    return Loaded(data, Syntax.MARKDOWN, text, parts.head, parts.head_offset, body or None, begin)
 
 
-def _blank_lines_chars(body: str) -> int:
-    return len(body) - len(body.lstrip("\r\n"))
+def _prose(text: str, begin: int) -> tuple[int, int]:
+    """Where the body begins and ends without blank lines around it; by index, because a copy of it is not cheap."""
+    end = len(text)
+    while end > begin:
+        tail = text[max(begin, end - _TAIL_CHARS) : end]
+        kept = len(tail.rstrip())
+        end -= len(tail) - kept
+        if kept:
+            break
+    while begin < end and text[begin] in "\r\n":
+        begin += 1
+    return begin, end
 
 
 def _not_a_mapping(data: Data, line: int) -> Fault:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 
 from registry.digest import Json
@@ -21,7 +22,7 @@ from registry.playbook.foreign import (
 from registry.playbook.limits import DEFAULT_LIMITS, Limits
 from registry.playbook.load import Loaded
 from registry.playbook.native import Role, Verdict
-from registry.playbook.spelling import quoted, suggestion
+from registry.playbook.spelling import WORD_CHARS_MAX, nearest, quoted
 from registry.playbook.text import Numeral, Path
 
 SKILL_DOCUMENT: Final = "skill/1"
@@ -155,7 +156,7 @@ def _lint(notes: Notes, fields: Mapping[str, Json]) -> None:
         wanted = _KNOWN.get(key)
         if wanted is None:
             if not key.startswith(EXTENSION_PREFIX):
-                notes.unknown((key,), f"{quoted(key)} is no field of a skill; it is kept: {suggestion(key, _KNOWN)}")
+                notes.unknown((key,), f"{quoted(key)} is no field of a skill; it is kept{_meant(key[:WORD_CHARS_MAX])}")
         elif key not in _CHECKED_APART and kind_of(value) not in wanted:
             notes.mismatch((key,), " or ".join(wanted), value)
         elif isinstance(value, list) and len(texts(value)) != len(value):
@@ -165,6 +166,13 @@ def _lint(notes: Notes, fields: Mapping[str, Json]) -> None:
         if isinstance(_raw(notes, at), Numeral):
             message = "the version is written as a number, which other readers change (1.20 becomes 1.2): quote it."
             notes.at_value("version-not-text", at, message)
+
+
+@lru_cache(maxsize=256)
+def _meant(key: str) -> str:
+    # The same few unknown keys stand in whole collections of skills.
+    known = nearest(key, _KNOWN, at_most=min(2, len(key) // 3))
+    return f", and has no effect: did you mean {known}?" if known else "."
 
 
 def _lint_metadata(notes: Notes, metadata: Json) -> None:

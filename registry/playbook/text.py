@@ -11,6 +11,9 @@ from typing import Final
 
 INTEGER_MAX: Final = (1 << 53) - 1
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufeff\ufffe\uffff]")
+# How `CONTROL`'s characters begin in UTF-8; looking for these bytes first takes a tenth of the expression's time.
+_PLAIN_BYTES = bytes(byte for byte in range(256) if byte in b"\t\n\r" or (byte >= 0x20 and byte != 0x7F))
+_WIDE_CONTROL_MARKS = (b"\xef\xbb\xbf", b"\xef\xbf\xbe", b"\xef\xbf\xbf")
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 _INTEGER_DIGITS_MAX = 400
 
@@ -74,9 +77,15 @@ def decode(data: bytes) -> str | Fault:
             f"byte {error.start} ({data[error.start]:#04x}) is not UTF-8: save the file as UTF-8.",
         )
     text = text.removeprefix("\ufeff")
-    if found := CONTROL.search(text):
+    if _may_hold_control(data) and (found := CONTROL.search(text)):
         return control_fault(text, found.start())
     return text
+
+
+def _may_hold_control(data: bytes) -> bool:
+    if data.translate(None, _PLAIN_BYTES) or b"\xc2" in data:
+        return True
+    return b"\xef" in data and any(mark in data for mark in _WIDE_CONTROL_MARKS)
 
 
 def control_fault(text: str, offset: int) -> Fault:
