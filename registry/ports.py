@@ -370,6 +370,10 @@ class Tree(Protocol):
         """The wanted entries below the folders to enter, sorted by path. Raises SourceTooLarge."""
         ...
 
+    def tree_id(self, path: str) -> str | None:
+        """The id of the folder at `path`, links followed, or None where there is no folder."""
+        ...
+
     def blob_id(self, path: str) -> str | None:
         """The id of the file's content at `path`, links followed, or None where there is no file."""
         ...

@@ -37,7 +37,8 @@ class Settings(BaseSettings):
     allow_insecure_http: bool = Field(False, description="Accept http:// remotes. For trials on one machine.")  # noqa: FBT003
     allowed_hosts: CommaList = Field((), description="Hosts that remotes may be on, comma separated; empty: any.")
     allow_private_addresses: CommaList = Field(
-        (), description="CIDRs of private networks that remotes may be in, comma separated."
+        (),
+        description="CIDRs of private networks that remotes may be in. Checked and kept; no address is refused yet.",
     )
     case_sensitive_hosts: CommaList = Field((), description="Hosts whose repository paths keep their case.")
     anonymous_read: bool | None = Field(
@@ -45,7 +46,9 @@ class Settings(BaseSettings):
     )
     admin_token: SecretStr | None = Field(None, description="A bootstrap token with every scope.")
     database_url: str | None = Field(None, description="SQLAlchemy URL; default: SQLite in the data folder.")
-    redis_url: str | None = Field(None, description="Redis for several replicas; without it one process is enough.")
+    redis_url: str | None = Field(
+        None, description="Redis for several replicas. Kept for them; one process needs none and uses none."
+    )
     cache_bytes: int = Field(
         128 * 1024 * 1024, ge=1024 * 1024, description="Bytes of composed snapshots and encodings kept in memory."
     )

@@ -126,7 +126,9 @@ def repositories(
     path = f"/v1/repositories/{segment(_identity(repository))}"
     with progress("Asking"):
         about = None if problems else remote.get(path)
-        found = None if as_json and not problems else remote.get(f"{path}/problems")
+        # A repository that was never read has a status and no problems yet; the status is what is wanted then.
+        unread = about is not None and about.json["snapshot"] is None
+        found = None if (as_json and not problems) or unread else remote.get(f"{path}/problems")
     if as_json:
         write_json((found or about).body)  # type: ignore[union-attr]  # exactly one was asked for
         return
@@ -229,7 +231,7 @@ def _list(remote: Remote, filters: Params, *, as_json: bool) -> None:
         )
         for item in items
     ]
-    table(("REPOSITORY", "TEAM", "STATE", "PLAYBOOKS", "HELD", "REFUSED", "PROBLEMS", "IN FORCE SINCE"), rows)
+    table(("REPOSITORY", "TEAM", "STATE", "PLAYBOOKS", "HELD", "REFUSED", "PROBLEMS", "CONFIRMED AT"), rows)
     if any(item["sync"]["state"] != "ok" for item in items):
         note("`registry repositories REPOSITORY` says what keeps one that is not ok.")
     elif any(item["problems"] for item in items):

@@ -74,6 +74,10 @@ class WorkingCopy:
         """The wanted files below the folders to enter, sorted by path. Raises SourceTooLarge."""
         return worktree.list_files(self._root, enter=enter, wanted=wanted)
 
+    def tree_id(self, path: str) -> str | None:
+        """`path` itself where there is a folder."""
+        return path if (self._root / path).is_dir() else None
+
     def blob_id(self, path: str) -> str | None:
         """`path` itself where there is a file, links inside the folder followed."""
         return path if worktree.read_file(self._root, path, 0) is not None else None

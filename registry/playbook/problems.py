@@ -68,6 +68,7 @@ PROBLEM_CODES: Mapping[str, Code] = MappingProxyType(
         "no-preconditions": Code(_WARNING, "nothing says what must hold before the start"),
         "duplicate-root": Code(_WARNING, "one name under two roots; the first root serves"),
         "symlink-dangling": Code(_WARNING, "a link leads nowhere or out of the repository"),
+        "sub-path-missing": Code(_WARNING, "the registered part of the repository is not there"),
         "submodule": Code(_WARNING, "a submodule stands where playbooks are looked for"),
         "path-not-utf8": Code(_WARNING, "a path is not UTF-8"),
         "unrecognised": Code(_INFO, "a file that is no playbook does not parse"),

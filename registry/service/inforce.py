@@ -97,6 +97,8 @@ class InForce:
         self._locals: ByteCache[str, EncodedLocal] = ByteCache(round(LOCALS_SHARE * cache_bytes))
         self._revisions: ByteCache[str, Revision] = ByteCache(cache_bytes - round(LOCALS_SHARE * cache_bytes))
 
+        self._file_waivers: tuple[rules.Waiver, ...] = ()
+
     @property
     def view(self) -> View:
         """What is in force, as last read from the store."""
@@ -130,6 +132,10 @@ class InForce:
             self._forget_keys(
                 old, view, {item.repository for item in changes.pointers} | {item.id for item in changes.registrations}
             )
+            moved = view.pointers.get(view.central) if view.central is not None else None
+            if moved is not None and moved != old.pointers.get(moved.repository):
+                policy = self.revision(moved.revision).policy
+                self._file_waivers = () if policy is None else policy.waivers
             self._view = view
             return True
 
@@ -291,16 +297,10 @@ class InForce:
     def _expiring(self) -> tuple[rules.Waiver, ...]:
         view = self._view
         on = view.api.rule_date
-        pointer = view.pointers.get(view.central) if view.central else None
-        policy = self._revisions.get(pointer.revision) if pointer else None
-        from_file = policy.policy.waivers if policy is not None and policy.policy is not None else ()
-        return tuple(item for item in (*view.api.waivers, *from_file) if item.holds(on))
+        return tuple(item for item in (*view.api.waivers, *self._file_waivers) if item.holds(on))
 
     def _advance_rule_date(self) -> None:
         """A read after a waiver's end recomputes first (merge.md, Required)."""
-        view = self._view
-        if view.central and view.central in view.pointers:
-            self.revision(view.pointers[view.central].revision)
         if self._rules_are_due():
             self._store.advance_rule_date(self._now().date())
             self.refresh()

@@ -128,7 +128,7 @@ def _read_tree(
         earlier=reader.earlier,
         required_tags=_marked_tags(policy),
     )
-    problems = [*found.problems, *tree_problems, *skills.problems, *policy_problems]
+    problems = [*found.problems, *tree_problems, *skills.problems, *policy_problems, *_missing_part(tree, plan)]
     if policy is not None:
         problems.extend(_unmatched(policy, found, plan.policy_path or ""))
     revision = Revision(
@@ -144,6 +144,15 @@ def _read_tree(
     )
     body = revision.to_bytes()
     return SourceRead(revision, body, digest_of(body), {item.digest: item.contract_bytes for item in found.playbooks})
+
+
+def _missing_part(tree: Tree, plan: SourcePlan) -> tuple[Problem, ...]:
+    """A mistyped sub-path must not pass for a service without playbooks."""
+    part = plan.roots.sub_path
+    if not part or tree.tree_id(part) is not None:
+        return ()
+    message = f"the repository has no folder {part}, which it is registered with: register it as it is written there."
+    return (Problem("sub-path-missing", Level.WARNING, part, 1, 1, message),)
 
 
 def fingerprint_of(files: Sequence[TreeFile], roots: Roots, policy_blob: str | None) -> str:

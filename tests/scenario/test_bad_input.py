@@ -283,3 +283,11 @@ def test_a_credential_is_a_name(tmp_path):
         request = RegistrationRequest("https://github.com/acme/app", "app", credential="ghp_Abc123")
         with pytest.raises(RequestInvalid, match="name"):
             world.services.repositories.register(ADMIN, "github.com/acme/app", request)
+
+
+def test_a_mistyped_sub_path_is_said_and_no_silent_catalog(tmp_path):
+    with running(tmp_path, CENTRAL) as world:
+        repo = world.service("mono", {"services/Pay/playbooks/a.yaml": playbook("a")})
+        world.register("mono/-/services/pay", repo)
+        problem = only_problem(world, "github.com/acme/mono/-/services/pay", "sub-path-missing")
+        assert problem["path"] == "services/pay"
