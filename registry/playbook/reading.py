@@ -27,6 +27,8 @@ from registry.playbook.yaml_text import root_keys_of
 # upgrade reads again what an older loader refused.
 LOADER_VERSION: Final = "playbook-loader/2"
 
+# Where a format keeps more of what stands at a native document's root.
+_HEADS = {Form.SKILL: "metadata", Form.OPENPLAYBOOK: "manifest"}
 _LFS_HEAD = b"version https://git-lfs.github.com/spec/"
 _LFS_BYTES_MAX = 1024
 _LONE_FEED = re.compile(r"(?<!\r)\n")
@@ -86,7 +88,7 @@ def _read_text(file: "_File", text: str, syntax: Syntax) -> Reading:
 def _read_loaded(file: "_File", form: Form, loaded: Loaded) -> Reading:
     verdict = _verdict(file, form, loaded)
     problems = verdict.problems
-    if "\r\n" in loaded.text and _LONE_FEED.search(loaded.text):
+    if "\r" in loaded.text and "\r\n" in loaded.text and _LONE_FEED.search(loaded.text):
         message = "some lines end with CR LF and some with LF: let the editor or .gitattributes settle on LF."
         problems = (*problems, problem("mixed-line-endings", file.path, (1, 1), message))
     if verdict.playbook is not None:
@@ -99,7 +101,7 @@ def _read_loaded(file: "_File", form: Form, loaded: Loaded) -> Reading:
         claims=loaded_key(form, file.path, loaded.data),
         says_required=_said(loaded, loaded.data.get("required")),
         candidate=True,
-        tags=_tags(loaded),
+        tags=_tags(form, loaded),
     )
 
 
@@ -118,10 +120,12 @@ def _said(loaded: Loaded, required: object) -> bool | None:
     return None if any(key.casefold().startswith("requ") and key != "requires" for key in loaded.data) else False
 
 
-def _tags(loaded: Loaded) -> tuple[str, ...] | None:
+def _tags(form: Form, loaded: Loaded) -> tuple[str, ...] | None:
     """The tags of a document that did not load; None where something may be one that cannot be read."""
+    inner = loaded.data.get(_HEADS[form]) if form in _HEADS else None
+    keys = [*loaded.data, *(inner if isinstance(inner, dict) else ())]
     tags = loaded.data.get("tags", [])
-    if any(key.casefold().startswith("tag") and key != "tags" for key in loaded.data) or not isinstance(tags, list):
+    if sum(key.casefold().startswith("tag") for key in keys) > ("tags" in loaded.data) or not isinstance(tags, list):
         return None
     words = tuple(tag for tag in tags if isinstance(tag, str))
     return words if len(words) == len(tags) else None

@@ -307,3 +307,19 @@ def test_a_file_with_thousands_of_warnings_names_the_first_and_every_error():
     reading = read(skill(more, head=f"name: restart-worker\nlicense: [x]\n{more[:0]}description: ''\n"))
     assert reading.problems[0].code == "field-missing"
     assert len(reading.problems) == 50
+
+
+@pytest.mark.parametrize(
+    ("more", "tags"),
+    [
+        ("", ()),
+        ("tags: [a]\n", ("a",)),
+        ("tags: a, b\n", None),
+        ("tagz: [a]\n", None),
+        ("metadata: {tags: a}\n", None),
+        ("tags: [a]\nmetadata: {tags: b}\n", None),
+        ("metadata: {x: a}\n", ()),
+    ],
+)
+def test_a_broken_skill_shows_its_tags_where_they_are_certain(more, tags):
+    assert read(skill(more, head="name: restart-worker\n")).tags == tags
