@@ -30,7 +30,7 @@ demo: setup ## Start a registry over example repositories and show what to try (
 	@$(BIN)/registry demo
 
 test: setup-dev ## Run the tests (no network, no Redis, no PostgreSQL)
-	@$(BIN)/pytest -n 2
+	@$(BIN)/pytest -n 2 --dist loadfile
 
 lint: setup-dev ## Check style and formatting
 	@$(BIN)/ruff check $(CHECKED)

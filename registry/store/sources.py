@@ -73,13 +73,16 @@ class Sources(Transactions):
             log(writing, audit)
 
     def request_sync(self, repository: str, apply: str | None = None) -> int:
-        """The sequence of a newly stored sync request (one row a repository; a later request replaces it).
+        """The sequence of a newly stored sync request: one row a repository, and the later request counts.
 
-        Raises Unknown where the repository is not registered.
+        A wish to apply that waits is kept by a later one that names no commit. Raises Unknown where the repository is not registered.
         """
         with self._database.writing() as writing:
             if not registered(writing.connection, [repository]):
                 raise Unknown("repository", f"{repository} is not registered. Register it first.")
+            if apply is None:
+                waiting = select(models.sync_requests.c.apply).where(models.sync_requests.c.repository == repository)
+                apply = writing.connection.execute(waiting).scalar_one_or_none()
             writing.put(models.sync_requests, [{"repository": repository, "apply": apply}])
             return writing.sequence
 

@@ -301,8 +301,8 @@ def test_a_sync_request_carries_the_sequence_that_was_answered(store):
 def test_a_later_request_replaces_the_one_before(store):
     store.register(registration(), entry())
     store.request_sync(APP, apply="c0ffee")
-    sequence = store.request_sync(APP)
-    assert store.take_requests() == (SyncRequest(sequence, APP, None),)
+    sequence = store.request_sync(APP, apply="beef")
+    assert store.take_requests() == (SyncRequest(sequence, APP, "beef"),)
 
 
 def test_requests_are_taken_oldest_first(store):
@@ -785,3 +785,10 @@ def test_everything_is_there_after_opening_again(url):
     again = open_store(url)
     assert again.changes_since(0) == written
     again.close()
+
+
+def test_a_plain_wish_keeps_the_commit_that_waits_to_be_applied(store):
+    store.register(registration(), entry())
+    store.request_sync(APP, "a" * 40)
+    newest = store.request_sync(APP)
+    assert [(item.sequence, item.apply) for item in store.take_requests()] == [(newest, "a" * 40)]
