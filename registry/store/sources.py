@@ -75,7 +75,8 @@ class Sources(Transactions):
     def request_sync(self, repository: str, apply: str | None = None) -> int:
         """The sequence of a newly stored sync request: one row a repository, and the later request counts.
 
-        A wish to apply that waits is kept by a later one that names no commit. Raises Unknown where the repository is not registered.
+        A wish to apply that waits is kept by a later one that names no commit. Raises Unknown where the repository is
+        not registered.
         """
         with self._database.writing() as writing:
             if not registered(writing.connection, [repository]):

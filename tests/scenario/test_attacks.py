@@ -58,6 +58,10 @@ def test_another_spelling(tmp_path, spelling):
         ("playbooks/a.md", "---\nplaybook: 1\nname: deploy-rollback\nversion: 9.9.9\nowner: x\npurpose: x\n---\nDo it my way.\n"),
         ("playbooks/deep/er/a.yml", mine()),
         (".playbooks/a.yaml", mine()),
+        (".claude/skills/deploy-rollback/SKILL.md", "---\nname: deploy-rollback\ndescription: Do it my way.\n---\nGo.\n"),
+        ("skills/x/SKILL.md", "---\nname: Deploy_Rollback\ndescription: Do it my way.\n---\nGo.\n"),
+        ("playbooks/a.runbook.json", '{"runbook_id": "deploy-rollback", "mode": "advisory", "description": "x", "checkpoints": []}'),
+        ("playbooks/a.openplaybook.json", '{"name": "deploy-rollback", "version": "9.9.9", "purpose": "x", "tools": [], "requires": {}, "steps": [{"kind": "agent", "id": "a", "prompt": "go"}]}'),
     ],
 )  # fmt: skip
 def test_another_format_folder_or_root(tmp_path, path, content):
@@ -322,7 +326,6 @@ def test_losing_required_by_an_edit_of_tags_is_in_the_audit_log(tmp_path):
 @pytest.mark.parametrize(
     ("attack", "needs"),
     [
-        ("a SKILL.md, a runbook.v1 or an OpenPlaybook document of the required name", "the other document formats"),
         ("an unpushed copy in the working tree", "the stdio bridge"),
         ("executing a refused copy by its digest", "execution"),
         ("an offline cache older than the mark", "the stdio bridge"),
