@@ -6,6 +6,7 @@ what was decided between them.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from sys import intern
 from typing import Any, cast
 
 from policies.decision import CopyState, Decision, Outcome, Requirement, Side
@@ -15,29 +16,55 @@ from registry.digest import Json, canonical
 from registry.playbook.model import Level
 
 # Where a head's bytes are cut. No text can hold these: in a text every quotation mark has a backslash before it. The
-# last one of `source` is the head's own, as `tags`, `title` and `version`, which follow it, hold no objects.
-_BEFORE_SOURCE, _BEFORE_TAGS, _BEFORE_VERSION = b',"source":{', b',"tags":[', b',"version":'
+# last one of `source` is the head's own, as `tags`, `title` and `version`, which follow it, hold no objects; the last
+# one of `digest` before it likewise, as only `deprecated`, which comes before it, may hold anything.
+_DIGEST, _SOURCE, _TAGS, _VERSION = b'"digest":"', b',"source":{', b',"tags":[', b',"version":'
+_DIGEST_LENGTH = len("sha256:") + 64
 
 
 @dataclass(frozen=True, slots=True)
 class EncodedCopy:
-    """One copy: its state, and of its head (empty where there is none) the canonical members.
+    """One copy: its state, and the canonical bytes of its head, or of its source alone where it has no head.
 
-    `members` are those up to the purpose, `source` is the value of that member, `end` the tags, title and version.
+    Kept as one text and cut when it is used: there are as many of these as there are playbooks.
     """
 
     name: str
     state: CopyState
-    digest: str | None
-    members: bytes
-    source: bytes
-    end: bytes
-    version: bytes
+    text: bytes
+    has_head: bool
+
+    @property
+    def digest(self) -> str | None:
+        """The digest of the document that serves, or None."""
+        if not self.has_head:
+            return None
+        begin = self.text.rindex(_DIGEST, 0, self.text.rindex(_SOURCE)) + len(_DIGEST)
+        return self.text[begin : begin + _DIGEST_LENGTH].decode()
+
+    @property
+    def members(self) -> tuple[bytes, bytes]:
+        """The head's members up to the purpose, and from the source on; an entry has `required` between them."""
+        cut = self.text.rindex(_SOURCE)
+        return self.text[1:cut], self.text[cut + 1 : -1]
+
+    @property
+    def source(self) -> bytes:
+        """The value of `source`."""
+        if not self.has_head:
+            return self.text
+        cut = self.text.rindex(_SOURCE)
+        return self.text[cut + len(_SOURCE) - 1 : self.text.index(_TAGS, cut)]
+
+    @property
+    def version(self) -> bytes:
+        """The value of `version`."""
+        return self.text[self.text.rindex(_VERSION) + len(_VERSION) : -1] if self.has_head else b"null"
 
     @property
     def size_bytes(self) -> int:
         """About what the copy holds in memory."""
-        return 600 + len(self.members) + len(self.source) + len(self.end)
+        return 130 + len(self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +72,7 @@ class EncodedVerdict:
     """Canonical bytes of what one name contributes to a body: at most one of each list."""
 
     name: str
-    digest: str | None
+    serving: EncodedCopy | None
     entry: bytes | None
     refused: bytes | None
     unavailable: bytes | None
@@ -63,21 +90,9 @@ def encode_stored_copy(data: Mapping[str, Json], side: Side) -> EncodedCopy:
 
 
 def _encode(name: str, state: CopyState, head: Mapping[str, Json] | None, side: Side, path: str) -> EncodedCopy:
-    if head is None:
-        return EncodedCopy(name, state, None, b"", canonical({"kind": side.value, "path": path}), b"", b"null")
-    text = canonical(head)
-    source = text.rindex(_BEFORE_SOURCE)
-    tags = text.index(_BEFORE_TAGS, source)
-    version = text.rindex(_BEFORE_VERSION)
-    return EncodedCopy(
-        name=name,
-        state=state,
-        digest=str(head["digest"]),
-        members=text[1:source],
-        source=text[source + len(_BEFORE_SOURCE) - 1 : tags],
-        end=text[tags + 1 : -1],
-        version=text[version + len(_BEFORE_VERSION) : -1],
-    )
+    text = canonical({"kind": side.value, "path": path} if head is None else head)
+    # Names recur in every repository that copied them from central.
+    return EncodedCopy(intern(name), state, text, head is not None)
 
 
 def encode_decided(
@@ -85,18 +100,18 @@ def encode_decided(
 ) -> EncodedVerdict:
     """What a decision on one name contributes to a body."""
     sides = {Side.CENTRAL: central, Side.LOCAL: local}
-    over = b",".join(_over(copy) for side in decision.over if (copy := sides[side]) is not None and copy.digest)
+    over = b",".join(_over(copy) for side in decision.over if (copy := sides[side]) is not None and copy.has_head)
     around = (
         b'{"decision":{"outcome":"%s","over":[%s]},' % (decision.outcome.value.encode(), over),
-        b',"required":%s,"source":' % (b"true" if standing.requirement is Requirement.YES else b"false"),
+        b',"required":true,' if standing.requirement is Requirement.YES else b',"required":false,',
         b',"waiver":%s}' % _waiver(standing.waiver if decision.outcome is Outcome.WAIVER else None),
     )
     serving = sides[decision.serves] if decision.serves is not None else None
-    refused = [copy for side in decision.refused if (copy := sides[side]) is not None and copy.digest]
-    serves = serving is not None and serving.digest is not None
+    serves = serving is not None and serving.has_head
+    refused = [copy for side in decision.refused if (copy := sides[side]) is not None and copy.has_head]
     return EncodedVerdict(
         name=name,
-        digest=serving.digest if serving is not None else None,
+        serving=serving if serves else None,
         entry=_entry(serving, around) if serving is not None and serves else None,
         refused=_entry(refused[0], around) if refused else None,
         unavailable=None if serves else _unavailable(name, decision, sides),
@@ -126,7 +141,8 @@ def _held(copy: Mapping[str, Any]) -> Mapping[str, Json] | None:
 
 
 def _entry(copy: EncodedCopy, around: tuple[bytes, bytes, bytes]) -> bytes:
-    return b"".join((around[0], copy.members, around[1], copy.source, b",", copy.end, around[2]))
+    first, last = copy.members
+    return b"".join((around[0], first, around[1], last, around[2]))
 
 
 def _over(copy: EncodedCopy) -> bytes:
@@ -142,7 +158,7 @@ def _unavailable(name: str, decision: Decision, sides: dict[Side, EncodedCopy | 
 
 
 def _shown(copy: EncodedCopy) -> bytes:
-    digest = b"null" if copy.digest is None else b'"%s"' % copy.digest.encode()
+    digest = b'"%s"' % copy.digest.encode() if copy.digest else b"null"
     return b'{"digest":%s,"source":%s,"state":"%s","version":%s}' % (
         digest,
         copy.source,

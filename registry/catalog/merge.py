@@ -215,8 +215,8 @@ def decide(
         CopyState.ABSENT if central is None else central.state,
         CopyState.ABSENT if local is None else local.state,
         standing.requirement,
-        (central is not None and (name, central.digest) in withdrawn),
-        (local is not None and (name, local.digest) in withdrawn),
+        bool(withdrawn and central is not None and (name, central.digest) in withdrawn),
+        bool(withdrawn and local is not None and (name, local.digest) in withdrawn),
     )
 
 

@@ -294,7 +294,8 @@ def _body(
 def _with_contract(item: EncodedVerdict, documents: Mapping[str, bytes]) -> bytes:
     """`contract` sorts before every other member of an entry, so that its bytes go in front."""
     entry = item.entry or b""
-    return entry if item.digest is None else b'{"contract":' + documents[item.digest] + b"," + entry[1:]
+    digest = None if item.serving is None else item.serving.digest
+    return entry if digest is None else b'{"contract":' + documents[digest] + b"," + entry[1:]
 
 
 def _sources_json(catalog: Catalog) -> dict[str, Json]:
