@@ -35,8 +35,7 @@ _SKILL_FILE = re.compile(r"(?:.*/)?skill\.md", re.IGNORECASE | re.ASCII | re.DOT
 _TOOL_NAME = re.compile(r"(?:[^\s,()]|\([^)]*\)?|\))+")
 
 _TEXT, _SWITCH, _LIST, _MAPPING = "text", "true or false", "a list", "a mapping"
-# The fields of the specification, those of this registry, and those that widespread agents document for themselves.
-_KNOWN: Mapping[str, tuple[str, ...]] = {
+KNOWN_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "name": (_TEXT,),
     "description": (_TEXT,),
     "license": (_TEXT,),
@@ -55,6 +54,9 @@ _KNOWN: Mapping[str, tuple[str, ...]] = {
     "agent": (_TEXT,),
     "hooks": (_MAPPING,),
 }
+"""Field -> the kinds of value that it may hold: the fields of the specification, those of this registry, and those that
+widespread agents document for themselves."""
+
 # Said of these elsewhere, with more to the point.
 _CHECKED_APART = frozenset({"name", "description", "required"})
 
@@ -153,7 +155,7 @@ def _lint(notes: Notes, fields: Mapping[str, Json]) -> None:
     for key, value in fields.items():
         if notes.full:
             return
-        wanted = _KNOWN.get(key)
+        wanted = KNOWN_FIELDS.get(key)
         if wanted is None:
             if not key.startswith(EXTENSION_PREFIX):
                 notes.unknown((key,), f"{quoted(key)} is no field of a skill; it is kept{_meant(key[:WORD_CHARS_MAX])}")
@@ -171,7 +173,7 @@ def _lint(notes: Notes, fields: Mapping[str, Json]) -> None:
 @lru_cache(maxsize=256)
 def _meant(key: str) -> str:
     # The same few unknown keys stand in whole collections of skills.
-    known = nearest(key, _KNOWN, at_most=min(2, len(key) // 3))
+    known = nearest(key, KNOWN_FIELDS, at_most=min(2, len(key) // 3))
     return f", and has no effect: did you mean {known}?" if known else "."
 
 
