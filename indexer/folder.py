@@ -15,6 +15,7 @@ from indexer.schema import FORMAT_VERSION
 
 _NAME: Final = re.compile(r"v([0-9]{1,9})-([0-9]{1,9})")
 _META: Final = "meta.json"
+_BUILDING: Final = "building"
 _FOOTER_MAGIC: Final = 1337
 _FOOTER_LENGTH_MAX_BYTES: Final = 65_536
 _CHUNK_BYTES: Final = 1 << 20
@@ -36,6 +37,21 @@ def following(path: Path) -> Path:
 def folder(path: Path, ordinal: int) -> Path:
     """The folder of that ordinal."""
     return path / f"v{FORMAT_VERSION}-{ordinal}"
+
+
+def begin(index: Path) -> None:
+    """Note that an index is being filled: until `finish`, what it does not hold may only not be there yet."""
+    (index / _BUILDING).touch()
+
+
+def finish(index: Path) -> None:
+    """Note that an index holds everything it should."""
+    (index / _BUILDING).unlink(missing_ok=True)
+
+
+def is_whole(index: Path) -> bool:
+    """Whether an index was filled to the end once."""
+    return not (index / _BUILDING).exists()
 
 
 def drop_others(path: Path, keep: Path) -> None:

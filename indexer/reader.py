@@ -49,6 +49,12 @@ class IndexReader:
         self._derived: OrderedDict[tuple[frozenset[str], frozenset[str]], CatalogStatistics] = OrderedDict()
         self.reload()
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether there is an index that was filled to the end; where not, what is not found may only be missing yet."""
+        view = self._view
+        return view is not None and folder.is_whole(view.folder)
+
     def reload(self) -> bool:
         """Follow the index to its newest commit; whether there is an index to search."""
         found = folder.current(self._path)

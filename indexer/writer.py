@@ -45,8 +45,10 @@ class IndexWriter:
         if found is None or index is None:
             found = folder.following(path)
             found.mkdir()
+            folder.begin(found)
             index = tantivy.Index(schema(), str(found), reuse=False, sort_by_field=SCOPE_ORDINAL)
         folder.drop_others(path, found)
+        self._folder = found
         index.config_reader("manual")
         self._index = index
         self._writer: tantivy.IndexWriter | None = index.writer(_HEAP_BYTES, 1)
@@ -55,6 +57,10 @@ class IndexWriter:
     def was_rebuilt(self) -> bool:
         """Whether the index that was there could not be read, so that this one started empty."""
         return self._was_rebuilt
+
+    def finish(self) -> None:
+        """Let readers know that the index now holds everything it should; a new one is being built until then."""
+        folder.finish(self._folder)
 
     def apply(self, additions: Iterable[Document], deletions: Iterable[str]) -> None:
         """Delete ids and add documents in one commit; adding an id that is there replaces it.

@@ -312,6 +312,10 @@ class IndexWriting(Protocol):
         """Every document id in the index."""
         ...
 
+    def finish(self) -> None:
+        """Let readers know that the index holds everything it should."""
+        ...
+
 
 class RemoteHead(Protocol):
     """What a remote says of the tracked ref."""

@@ -11,7 +11,7 @@ from registry.catalog.documents import CENTRAL_SCOPE, scope_of, to_document
 from registry.catalog.merge import Catalog, Verdict
 from registry.catalog.revision import Head, Revision, folded_tags
 from registry.digest import Json
-from registry.errors import QueryInvalid, TooLarge
+from registry.errors import QueryInvalid, TooLarge, Unavailable
 from registry.names import fold_tag
 from registry.ports import Store
 from registry.service.cache import EntryCache
@@ -30,6 +30,11 @@ CENTRAL_STATISTICS_MAX = 4
 
 class Searching(Protocol):
     """The reader of the index; see indexer.reader."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the index holds everything it should."""
+        ...
 
     def search(
         self,
@@ -60,7 +65,7 @@ class Search:
     ) -> dict[str, Json]:
         """The wire's search answer; any text is a valid query, an empty one lists by name.
 
-        Raises QueryInvalid for a limit or tags out of bounds, TooLarge for a text over 32 KiB.
+        Raises Unavailable while the index is built anew, QueryInvalid for a limit or tags out of bounds, TooLarge for a text over 32 KiB.
         """
         if not 1 <= limit <= LIMIT_MAX:
             raise QueryInvalid(f"limit is {limit}: give a number from 1 to {LIMIT_MAX}.")
@@ -93,6 +98,9 @@ class Search:
         hidden = [
             document_id(scope_of(head.source.kind, head.source.repository), head.digest) for head in _hidden(catalog)
         ]
+        if not self._reader.is_whole:
+            # Few rows, or none, would pass for an answer.
+            raise Unavailable("the search index is being built: ask again in a moment. Catalogs are served meanwhile.")
         found = self._reader.search(
             q, scopes=scopes, excluded=hidden, limit=RECALL, statistics=self._statistics_of(key, catalog)
         )

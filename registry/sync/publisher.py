@@ -61,6 +61,7 @@ class Publisher:
             self._index.apply(self._to_documents({key: missing[key] for key in keys}), ())
         if surplus:
             self._index.apply((), surplus)
+        self._index.finish()
         return frozenset(outdated)
 
     def publish(self, results: Sequence[StepResult]) -> tuple[bool, ...]:

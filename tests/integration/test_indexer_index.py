@@ -366,3 +366,18 @@ def test_the_fields_on_disk_are_those_of_the_format_version(tmp_path):
     assert [field["name"] for field in fields] == [
         "id", "scope", "name_key", "tag", "all", "steps", "scope_ordinal", "key_high", "key_low", "recall_weight", "record",
     ]  # fmt: skip
+
+
+def test_a_new_index_is_whole_once_its_writer_says_so_and_stays_so(tmp_path):
+    writer = IndexWriter(tmp_path)
+    reader = IndexReader(tmp_path)
+    assert not reader.is_whole
+    writer.finish()
+    writer.close()
+    assert reader.is_whole
+    IndexWriter(tmp_path).close()
+    assert reader.is_whole
+
+
+def test_where_there_is_no_index_nothing_is_whole(tmp_path):
+    assert not IndexReader(tmp_path).is_whole
