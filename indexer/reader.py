@@ -51,7 +51,7 @@ class IndexReader:
 
     @property
     def is_whole(self) -> bool:
-        """Whether there is an index that was filled to the end; where not, what is not found may only be missing yet."""
+        """Whether there is an index that was filled to the end: else what is not found may only be missing yet."""
         view = self._view
         return view is not None and folder.is_whole(view.folder)
 

@@ -65,7 +65,8 @@ class Search:
     ) -> dict[str, Json]:
         """The wire's search answer; any text is a valid query, an empty one lists by name.
 
-        Raises Unavailable while the index is built anew, QueryInvalid for a limit or tags out of bounds, TooLarge for a text over 32 KiB.
+        Raises Unavailable while the index is built anew, QueryInvalid for a limit or tags out of bounds, TooLarge for
+        a text over 32 KiB.
         """
         if not 1 <= limit <= LIMIT_MAX:
             raise QueryInvalid(f"limit is {limit}: give a number from 1 to {LIMIT_MAX}.")

@@ -187,7 +187,7 @@ def test_a_deleted_index_is_built_again_from_the_store_without_git(tmp_path):
 
         def names():
             answer = registry.get("/v1/search", params={"q": "payments here", "repository": PAYMENTS}).json()
-        return [row["name"] for row in answer.get("results", ())]  # 503 while it is built
+            return [row["name"] for row in answer.get("results", ())]  # 503 while it is built
 
         assert eventually(names)[0] == "payments"
 
