@@ -20,7 +20,7 @@ from registry.errors import PlaybookUnavailable, RequestInvalid, StoreFault, Unk
 from registry.names import require_name_key
 from registry.ports import Store, SyncStatus
 from registry.service.cache import ByteCache, EntryCache, SingleFlight
-from registry.service.handout import HandOut
+from registry.service.handout import Composed, HandOut
 from registry.service.inforce import InForce, Key, View
 
 Encoding = Literal["gzip", "zstd"]
@@ -253,14 +253,19 @@ class Catalogs:
 
     def _compose(self, key: Key) -> bytes:
         """Compose a snapshot; the first time, its digest is in the store before any byte leaves."""
-        body = self._in_force.snapshot(key)
         known = self._digests.get(key)
-        if known is None:
-            known = digest_of(body), len(body)
-            self._hand_out.remember(known[0], key.recipe(), self._in_force.rules_bytes_of(key))
+        if known is not None:
+            body = self._in_force.snapshot(key)
+        else:
+            composed = self._hand_out.hand_out(lambda: self._composed(key))
+            body, known = composed.body, (composed.digest, len(composed.body))
             self._digests.put(key, known)
         self._keep(known[0], body)
         return body
+
+    def _composed(self, key: Key) -> Composed:
+        body = self._in_force.snapshot(key)
+        return Composed(digest_of(body), body, key.recipe(), self._in_force.rules_bytes_of(key))
 
     def _full_body(self, key: Key) -> bytes:
         name = self._digest(key) + "+full"

@@ -1,10 +1,24 @@
 """Handing out: a snapshot's digest is in the store before the first of its bytes leaves."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
-from threading import Lock
+from threading import Condition, Event, Lock
 
 from registry.ports import Recipe, Store
+
+LINGER_S = 0.005
+"""How long a write waits at most for callers that are about to join it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """A snapshot that is about to be handed out, with its recipe and the canonical bytes of the rules that it names."""
+
+    digest: str
+    body: bytes
+    recipe: Recipe
+    rules: bytes
 
 
 class _Batch:
@@ -13,7 +27,7 @@ class _Batch:
     def __init__(self) -> None:
         self.recipes: dict[str, Recipe] = {}
         self.rules: dict[str, bytes] = {}
-        self.is_written = False
+        self.written = Event()
         self.error: Exception | None = None
 
 
@@ -27,26 +41,51 @@ class HandOut:
         self._store = store
         self._now = now
         self._open = _Batch()
-        self._joining = Lock()
+        self._composing = 0
+        self._joined = Condition()
         self._writing = Lock()
 
-    def remember(self, digest: str, recipe: Recipe, rules: bytes) -> None:
-        """Return once the recipe is stored, with the canonical bytes of the rules that it names.
+    def hand_out(self, compose: Callable[[], Composed]) -> Composed:
+        """What `compose` gives, once its recipe is stored.
 
-        Raises what the store raised for the write that the recipe was part of.
+        Raises what `compose` raised, or the store for the write that the recipe was part of.
         """
-        with self._joining:
-            batch = self._open
-            batch.recipes[digest] = recipe
-            batch.rules[recipe.rules] = rules
-        # Whoever comes first writes for all who joined while the write before it was under way.
-        with self._writing:
-            if not batch.is_written:
-                with self._joining:
-                    self._open = _Batch()
-                self._write(batch)
+        with self._joined:
+            self._composing += 1
+        composed = None
+        try:
+            composed = compose()
+        finally:
+            batch, is_first = self._join(composed)
+        if is_first:
+            self._write_soon(batch)
+        batch.written.wait()
         if batch.error is not None:
             raise batch.error
+        return composed
+
+    def _join(self, composed: Composed | None) -> tuple[_Batch, bool]:
+        """(the batch that this is part of, whether it is to be written by whoever asks)."""
+        with self._joined:
+            self._composing -= 1
+            if self._composing == 0:
+                self._joined.notify_all()
+            batch = self._open
+            if composed is None:
+                return batch, False
+            is_first = not batch.recipes
+            batch.recipes[composed.digest] = composed.recipe
+            batch.rules[composed.recipe.rules] = composed.rules
+            return batch, is_first
+
+    def _write_soon(self, batch: _Batch) -> None:
+        """Write a batch with all who join it while the one before is written, or are about to."""
+        with self._writing:
+            with self._joined:
+                # Somebody alone waits for nobody.
+                self._joined.wait_for(lambda: self._composing == 0, LINGER_S)
+                self._open = _Batch()
+            self._write(batch)
 
     def _write(self, batch: _Batch) -> None:
         try:
@@ -56,4 +95,4 @@ class HandOut:
         except Exception as error:  # noqa: BLE001 - each caller of the batch gets it
             batch.error = error
         finally:
-            batch.is_written = True
+            batch.written.set()
