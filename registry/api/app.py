@@ -54,7 +54,7 @@ ROUTES = (
 """What the framework routes; the front answers catalogs, snapshots, documents and search itself."""
 
 DISTRIBUTION = "playbook-registry"
-THREADS = 16
+THREADS = 32
 QUEUE_MAX = 2_048
 WAITING_THREADS = 64
 """Calls with `Prefer: wait` hold a thread for up to a minute, so they have their own."""
