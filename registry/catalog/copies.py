@@ -113,7 +113,11 @@ def _choose(
     first = min(root_of(playbook.path) for playbook in rivals)
     inside = [playbook for playbook in rivals if root_of(playbook.path) == first]
     chosen = inside[0]
-    notes = [_duplicate_root(playbook, chosen) for playbook in rivals if root_of(playbook.path) != first]
+    notes = [
+        _twin(playbook, chosen) if playbook.digest == chosen.digest else _duplicate_root(playbook, chosen)
+        for playbook in rivals
+        if root_of(playbook.path) != first
+    ]
     if len({playbook.digest for playbook in inside}) == 1:
         notes.extend(_twin(playbook, chosen) for playbook in inside[1:])
         head = head_of(chosen, origin.source(chosen))

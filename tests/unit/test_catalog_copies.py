@@ -118,6 +118,11 @@ def test_under_different_roots_the_order_of_the_roots_decides_with_a_warning():
     assert " playbooks/deploy.yaml" in problem.message
 
 
+def test_identical_twins_under_different_roots_are_only_noted():
+    result = found(good("deploy", ".playbooks/deploy.yaml"), good("deploy", "playbooks/deploy.yaml"))
+    assert [problem.code for problem in result.problems] == ["twin-identical"]
+
+
 def test_a_broken_file_of_which_nothing_is_known_counts_as_required():
     (copy,) = found(broken("playbooks/x.yaml", claims="deploy", says_required=None)).copies
     assert copy.says_required
