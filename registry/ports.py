@@ -228,6 +228,10 @@ class Store(Protocol):
         """The body of a revision."""
         ...
 
+    def revisions(self, digests: Collection[str]) -> dict[str, bytes]:
+        """Digest -> body of the stored revisions among `digests`: a few hundred at a time, all are held at once."""
+        ...
+
     def documents(self, digests: Collection[str]) -> dict[str, bytes]:
         """Digest -> bytes of the stored documents among `digests`."""
         ...

@@ -34,9 +34,15 @@ class Content(Transactions):
             body = connection.execute(select(table.c.body).where(table.c.digest == digest)).scalar_one_or_none()
             return None if body is None else bytes(body)
 
+    def revisions(self, digests: Collection[str]) -> dict[str, bytes]:
+        """Digest -> body of the stored revisions among `digests`."""
+        return self._bodies(models.revisions, digests)
+
     def documents(self, digests: Collection[str]) -> dict[str, bytes]:
         """Digest -> bytes of the stored documents among `digests`."""
-        table = models.documents
+        return self._bodies(models.documents, digests)
+
+    def _bodies(self, table: Table, digests: Collection[str]) -> dict[str, bytes]:
         found: dict[str, bytes] = {}
         with self._database.reading() as connection:
             for batch in batches(sorted(set(digests))):

@@ -3,13 +3,15 @@
 Documents, then index additions, then the pointer moves, then, once no reader can need them, index deletions.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import islice
 
 from indexer.document import Document, document_id
 from registry.catalog.documents import scope_of, to_document
-from registry.catalog.revision import Revision, read_revision
+from registry.catalog.revision import Revision
 from registry.playbook.reading import LOADER_VERSION
 from registry.ports import AuditEntry, IndexWriting, Pointer, Publication, Store
 from registry.sync.step import StepResult
@@ -43,14 +45,10 @@ class Publisher:
         """
         outdated: set[str] = set()
         wanted: dict[str, tuple[str, str, str]] = {}
-        for pointer in pointers:
-            body = self._store.revision(pointer.revision)
-            if body is None:
-                continue
-            revision = read_revision(body)
-            if revision.loader != LOADER_VERSION:
+        for pointer, body in self._bodies(pointers):
+            loader, documents = _stored(body)
+            if loader != LOADER_VERSION:
                 outdated.add(pointer.repository)
-            documents = _documents(revision)
             self._in_force[pointer.repository] = frozenset(documents)
             wanted.update(documents)
         present = set(self._index.ids())
@@ -63,6 +61,13 @@ class Publisher:
             self._index.apply((), surplus)
         self._index.finish()
         return frozenset(outdated)
+
+    def _bodies(self, pointers: Iterable[Pointer]) -> Iterator[tuple[Pointer, bytes]]:
+        """Each pointer with its revision's bytes, where the store has it; few of them in memory at a time."""
+        rest = iter(pointers)
+        while batch := list(islice(rest, BATCH_MAX)):
+            bodies = self._store.revisions([pointer.revision for pointer in batch])
+            yield from ((pointer, bodies[pointer.revision]) for pointer in batch if pointer.revision in bodies)
 
     def publish(self, results: Sequence[StepResult]) -> tuple[bool, ...]:
         """Whether each result's revision is in force now; results without a revision count as true."""
@@ -149,6 +154,15 @@ def _documents(revision: Revision) -> dict[str, tuple[str, str, str]]:
     scope = scope_of(revision.kind, revision.repository)
     heads = (copy.head for copy in revision.copies if copy.head is not None)
     return {document_id(scope, head.digest): (scope, head.digest, head.name) for head in heads}
+
+
+def _stored(body: bytes) -> tuple[str, dict[str, tuple[str, str, str]]]:
+    """(loader, the same) of a revision's stored bytes, without making its objects: a start looks at every one."""
+    data = json.loads(body)
+    scope = scope_of(data["kind"], data["repository"])
+    heads = (copy["head"] for copy in data["copies"] if copy["head"] is not None)
+    documents = {document_id(scope, head["digest"]): (scope, head["digest"], head["name"]) for head in heads}
+    return str(data["loader"]), documents
 
 
 def _at(revision: Revision) -> dict[str, str]:

@@ -517,6 +517,13 @@ def test_stored_bytes_are_read_as_they_were_written(store):
     assert store.documents(["sha256:all", "sha256:empty"]) == {"sha256:all": every_byte, "sha256:empty": b""}
 
 
+def test_revisions_that_are_not_there_are_left_out(store):
+    store.register(registration(), entry())
+    store.publish([publication(b"1")])
+    digest = digest_of(b"1")
+    assert store.revisions([digest, "sha256:none"]) == {digest: b"1"}
+
+
 def test_documents_that_are_not_there_are_left_out(store):
     store.put_documents({"sha256:x": b"x"})
     assert store.documents({"sha256:x", "sha256:none"}) == {"sha256:x": b"x"}
