@@ -28,6 +28,8 @@ GZIP_LEVEL = 6
 ZSTD_LEVEL = 3
 DIGESTS_MAX = 20_000
 """Keys whose digest is known; one that fell out costs composing and hashing its snapshot again."""
+BODIES_SHARE = 0.2
+"""Of the bytes for caches: composed snapshots and their codings; what composes them again has the rest."""
 STALE_INTERVALS = 3
 STALE_AFTER_MIN_S = 60.0
 
@@ -80,7 +82,7 @@ class Catalogs:
         self._stale_after_s = max(STALE_AFTER_MIN_S, STALE_INTERVALS * poll_interval_s)
         self._hand_out = HandOut(store, now)
         self._digests: EntryCache[Key, tuple[str, int]] = EntryCache(DIGESTS_MAX)
-        self._bodies: ByteCache[str, bytes] = ByteCache(cache_bytes)
+        self._bodies: ByteCache[str, bytes] = ByteCache(round(BODIES_SHARE * cache_bytes))
         self._flights: SingleFlight[tuple[str, object], bytes] = SingleFlight()
 
     def current(

@@ -7,7 +7,7 @@ their number (docs/decisions/0001-keys-are-derived.md).
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from threading import RLock
 
@@ -24,20 +24,26 @@ from registry.service.cache import ByteCache, EntryCache
 
 PARTS_MAX = 8
 LOCALS_SHARE = 0.75
-"""Of the bytes for this cache: revisions encoded for composing. The rest is for parsed ones, which few calls want."""
+REVISIONS_SHARE = 0.05
+"""Of the bytes for caches: revisions encoded for composing, and parsed ones, which few calls want."""
 REVISIONS_BYTES_SHARE = 4
 """Parsed revisions are counted at four times their bytes: what the objects cost beyond the text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What is in force for one repository, compared as a whole (architecture.md, Data flow)."""
+    """What is in force for one repository, compared as a whole (architecture.md, Data flow).
+
+    `scoped` are the rules whose digest is `rules`. They go with the key, since the store has them only once a snapshot
+    was handed out: whoever holds a key may compose it however many rules have changed since.
+    """
 
     repository: str | None
     central: str
     local: str | None
     rules: str
     rule_date: date
+    scoped: RuleSet | None = field(default=None, compare=False, repr=False)
 
     def recipe(self) -> Recipe:
         """The key as the store keeps it beside a digest that was handed out."""
@@ -92,10 +98,9 @@ class InForce:
         self._view = View(0, {}, {}, {}, {}, ApiRules(), None)
         self._keys: dict[str | None, Key] = {}
         self._rules: _Rules | None = None
-        self._rule_sets: dict[str, RuleSet] = {}
         self._parts: EntryCache[tuple[str, str, date], EncodedPart] = EntryCache(PARTS_MAX)
         self._locals: ByteCache[str, EncodedLocal] = ByteCache(round(LOCALS_SHARE * cache_bytes))
-        self._revisions: ByteCache[str, Revision] = ByteCache(cache_bytes - round(LOCALS_SHARE * cache_bytes))
+        self._revisions: ByteCache[str, Revision] = ByteCache(round(REVISIONS_SHARE * cache_bytes))
 
         self._file_waivers: tuple[rules.Waiver, ...] = ()
 
@@ -169,14 +174,14 @@ class InForce:
 
     def catalog(self, key: Key) -> tuple[Catalog, EncodedPart]:
         """The merged catalog of a key, and central's part with its encoded heads."""
-        scoped = self._rules_of(key.rules)
+        scoped = self._rules_of(key)
         encoded = self._part(key, scoped)
         local = self.revision(key.local) if key.local is not None else None
         return merging.merge(encoded.part, local, scoped, key.repository), encoded
 
     def snapshot(self, key: Key) -> bytes:
         """The bytes of the snapshot of a key: what `catalog` says, composed without its objects."""
-        scoped = self._rules_of(key.rules)
+        scoped = self._rules_of(key)
         return compose(self._part(key, scoped), self._local(key.local), scoped, key.rules, key.repository)
 
     def recalled(self, recipe: Recipe) -> bytes:
@@ -201,7 +206,7 @@ class InForce:
 
     def rules_bytes_of(self, key: Key) -> bytes:
         """The canonical bytes of a key's scoped rules, to be stored before its snapshot is handed out."""
-        return rules_bytes(self._rules_of(key.rules))
+        return rules_bytes(self._rules_of(key))
 
     def _make_key(self, repository: str | None) -> Key:
         view = self._view
@@ -227,8 +232,7 @@ class InForce:
             digest = merging.rules_digest(scoped)
         else:
             scoped, digest = found.shared, found.digest
-        self._rule_sets[digest] = scoped
-        return Key(repository, central.revision, local.revision if local else None, digest, view.api.rule_date)
+        return Key(repository, central.revision, local.revision if local else None, digest, view.api.rule_date, scoped)
 
     def _scope(self, view: View) -> _Rules:
         everything = self.rules_in_force()
@@ -237,13 +241,12 @@ class InForce:
         self._rules = _Rules(everything, shared, merging.rules_digest(shared), excepted)
         return self._rules
 
-    def _rules_of(self, digest: str) -> RuleSet:
-        known = self._rule_sets.get(digest)
-        if known is not None:
-            return known
-        body = self._store.documents([digest]).get(digest)
+    def _rules_of(self, key: Key) -> RuleSet:
+        if key.scoped is not None:
+            return key.scoped
+        body = self._store.documents([key.rules]).get(key.rules)
         if body is None:
-            raise StoreFault(f"rules {digest} are named by a snapshot and not in the store: restore the database.")
+            raise StoreFault(f"rules {key.rules} are named by a snapshot and not in the store: restore the database.")
         return rules.from_json(json.loads(body))
 
     def _part(self, key: Key, scoped: RuleSet) -> EncodedPart:
@@ -284,7 +287,6 @@ class InForce:
         if everything:
             self._keys = {}
             self._rules = None
-            self._rule_sets = {}
         else:
             for repository in touched:
                 self._keys.pop(repository, None)
