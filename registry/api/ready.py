@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 from registry.api.answers import Answer, Message, Scope, start_message
 from registry.api.conditional import Encoding
 from registry.service.catalogs import Catalogs, Validity
+from registry.service.inforce import View
 
 ANSWERS_MAX = 4_096
 FORMS_MAX = 16
 """Kept forms of one answer: callers' headers differ, and anybody can make up more."""
+FORMS_IN_ALL_MAX = 2 * ANSWERS_MAX
 HEADER_BYTES_MAX = 512
 NO_BODY: Message = {"type": "http.response.body", "body": b"", "more_body": False}
 
@@ -34,6 +36,8 @@ class ReadyAnswers:
     def __init__(self, catalogs: Catalogs) -> None:
         self._catalogs = catalogs
         self._ready: dict[tuple[bytes, bytes], _Ready] = {}
+        self._forms = 0
+        self._view: View | None = None
 
     def find(self, scope: Scope) -> tuple[Message, Message] | None:
         """The two messages that answer a GET, or None where it must go the long way. Touches memory only."""
@@ -64,14 +68,19 @@ class ReadyAnswers:
         """Keep an answer to the GET of (raw path, query), chosen by (Accept-Encoding, If-None-Match)."""
         if sum(len(text) for text in (*question, *filter(None, chosen_by))) > HEADER_BYTES_MAX:
             return
+        is_full = len(self._ready) >= ANSWERS_MAX or self._forms >= FORMS_IN_ALL_MAX
+        if validity.view is not self._view or is_full:
+            # An answer of an earlier view is never given again, and would keep that whole view in memory. When full:
+            # it refills within a second, and bookkeeping would cost every request.
+            self._ready.clear()
+            self._forms, self._view = 0, validity.view
         ready = self._ready.get(question)
-        if ready is None or ready.validity is not validity:
-            if ready is None and len(self._ready) >= ANSWERS_MAX:
-                # Emptied when full: it refills within a second, and bookkeeping would cost every request.
-                self._ready.clear()
+        if ready is None or ready.etag != etag or ready.validity.until != validity.until:
+            self._forms -= len(ready.forms) if ready is not None else 0
             ready = self._ready[question] = _Ready(validity, etag)
-        if len(ready.forms) < FORMS_MAX:
+        if len(ready.forms) < FORMS_MAX and chosen_by not in ready.forms:
             ready.forms[chosen_by] = (start_message(answer), encoding)
+            self._forms += 1
 
 
 def _chosen_by(headers: Iterable[tuple[bytes, bytes]]) -> tuple[bytes | None, bytes | None] | None:

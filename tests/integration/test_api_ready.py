@@ -102,3 +102,28 @@ def test_a_long_header_is_answered_and_not_kept(asked):
     assert asked.get(if_none_match='"' + "x" * 600 + '"').status_code == 200
     (ready,) = [item for key, item in asked.ready._ready.items() if key == (b"/v1/catalogs", b"")]
     assert all(len(key[1] or b"") < 512 for key in ready.forms)
+
+
+def test_callers_who_ask_in_different_forms_do_not_drive_each_other_out(asked):
+    asked.world.services.policy.mark(PLATFORM, "rotate", "a new view")
+    for _ in range(2):
+        for coding in ("gzip", "identity"):
+            asked.get(accept_encoding=coding)
+    asked.world.services.policy.unmark(PLATFORM, "rotate")
+    (ready,) = [item for key, item in asked.ready._ready.items() if key == (b"/v1/catalogs", b"")]
+    assert {coding for coding, _ in ready.forms} == {b"gzip", b"identity"}
+
+
+def test_answers_of_earlier_views_are_let_go_of(asked):
+    for number in range(5):
+        asked.get(f"/v1/catalogs/github.com/acme/repository-{number}")
+        asked.world.services.policy.mark(PLATFORM, "rotate", f"reason {number}")
+    asked.world.services.policy.unmark(PLATFORM, "rotate")
+    assert len({item.validity.view.sequence for item in asked.ready._ready.values()}) == 1
+
+
+def test_prepared_answers_are_bounded_in_all(asked):
+    for number in range(20):
+        for tag in range(20):
+            asked.get(f"/v1/catalogs/github.com/acme/many-{number}", if_none_match=f'"{tag}"')
+    assert sum(len(item.forms) for item in asked.ready._ready.values()) == asked.ready._forms
