@@ -16,6 +16,7 @@ Field = Literal["all", "name", "steps"]
 
 FIELDS: Final[tuple[Field, ...]] = ("all", "name", "steps")
 TERMS_PER_FIELD_MAX: Final = 32_768
+FREQUENCY_BYTES: Final = 100
 """Terms of one field that count; the rest of an enormous text is left out."""
 
 
@@ -100,6 +101,11 @@ class CatalogStatistics:
     def minus(self, other: "CatalogStatistics") -> "CatalogStatistics":
         """The statistics without the other's documents, which must be among these."""
         return CatalogStatistics(self.parts + tuple((-sign, tally) for sign, tally in other.parts))
+
+    @property
+    def size_bytes(self) -> int:
+        """About what they hold in memory, with all that they share with others."""
+        return FREQUENCY_BYTES * sum(len(counts) for _, tally in self.parts for counts in tally.frequencies.values())
 
     @property
     def documents(self) -> int:

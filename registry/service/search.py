@@ -14,7 +14,7 @@ from registry.digest import Json
 from registry.errors import QueryInvalid, TooLarge, Unavailable
 from registry.names import fold_tag
 from registry.ports import Store
-from registry.service.cache import EntryCache
+from registry.service.cache import ByteCache, EntryCache
 from registry.service.catalogs import Catalogs
 from registry.service.inforce import Key
 
@@ -24,7 +24,10 @@ QUERY_BYTES_MAX = 32 * 1024
 TAGS_MAX = 20
 RECALL = 100
 """Hits that are looked at before tags filter them."""
-CATALOG_STATISTICS_MAX = 4_096
+CATALOG_STATISTICS_BYTES_MAX = 32 * 1024 * 1024
+"""Bytes of what repositories' own playbooks add to central's statistics; counting them again costs milliseconds."""
+STATISTICS_BYTES = 1_024
+"""What is counted at least for one catalog: its key and its place."""
 CENTRAL_STATISTICS_MAX = 4
 
 
@@ -57,7 +60,7 @@ class Search:
         self._catalogs = catalogs
         self._reader = reader
         self._store = store
-        self._statistics: EntryCache[Key, CatalogStatistics] = EntryCache(CATALOG_STATISTICS_MAX)
+        self._statistics: ByteCache[Key, CatalogStatistics] = ByteCache(CATALOG_STATISTICS_BYTES_MAX)
         self._central: EntryCache[str, CatalogStatistics] = EntryCache(CENTRAL_STATISTICS_MAX)
 
     def search(
@@ -124,9 +127,10 @@ class Search:
             hidden = [head for head in _hidden(catalog) if head.source.kind == "central"]
             own = [item.serving for item in catalog.own.values() if item and item.serving]
             local = [head for head in own if head.source.kind == "local"]
+            shared_bytes = found.size_bytes
             found = found.minus(self._count(hidden)) if hidden else found
             found = found.plus(self._count(local)) if local else found
-            self._statistics.put(key, found)
+            self._statistics.put(key, found, STATISTICS_BYTES + found.size_bytes - shared_bytes)
         return found
 
     def _count(self, heads: Sequence[Head]) -> CatalogStatistics:

@@ -203,3 +203,9 @@ def test_a_first_hit_with_a_margin_is_not_weak():
 
 def test_an_exact_name_is_not_weak():
     assert not weak((a_hit("a", 3.0, exact=True), a_hit("b", 3.0)))
+
+
+def test_what_documents_add_to_statistics_is_counted_beyond_what_is_shared():
+    shared, own = CatalogStatistics.of(CATALOG), CatalogStatistics.of([a_document("drain-node", steps=["Drain it"])])
+    assert own.size_bytes > 0
+    assert shared.plus(own).size_bytes - shared.size_bytes == own.size_bytes
