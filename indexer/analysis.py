@@ -12,6 +12,9 @@ from itertools import pairwise
 
 import tantivy
 
+KNOWN_WORDS_MAX = 16_384
+KNOWN_LENGTH_MAX = 64
+"""Words up to this length are taken apart once, as long as they are among the last so many."""
 TERM_LENGTH_MAX = 64
 """Characters of a word that count; the rest is cut on both sides, so a long word still finds itself."""
 
@@ -70,12 +73,15 @@ def fold_tag(text: str) -> str:
 
 def terms(text: str) -> list[str]:
     """The terms of a text, in order, repetitions kept, stop words left out."""
-    return _stems([word for word in _words(text) if word not in STOP_WORDS])
+    found: list[str] = []
+    for word in _words(text):
+        found += _known_terms(word) if len(word) <= KNOWN_LENGTH_MAX else _terms(word)
+    return found
 
 
 def all_terms(text: str) -> list[str]:
     """The terms of a text with its stop words: for names, where every word was chosen."""
-    return _stems(list(_words(text)))
+    return _stems([part for word in _words(text) for part in _parts(word)])
 
 
 def terms_of(texts: Iterable[str]) -> list[str]:
@@ -83,16 +89,29 @@ def terms_of(texts: Iterable[str]) -> list[str]:
     return [term for text in texts for term in terms(text)]
 
 
-def _words(text: str) -> Iterator[str]:
-    """Folded words, identifiers split, scripts without spaces as bigrams."""
-    normal = unicodedata.normalize("NFKC", clean(text[:TEXT_LENGTH_MAX]))
-    for match in _WORD.finditer(normal):
-        word = _APOSTROPHE.sub("", _CLITIC.sub("", match[0]))
-        for piece in _SPACELESS_RUN.split(word) if not word.isascii() else (word,):
-            if _SPACELESS_RUN.match(piece):
-                yield from _bigrams(piece)
-            else:
-                yield from _identifier(piece)
+def _words(text: str) -> list[str]:
+    """The words of a text as they stand there, in compatible forms of their letters."""
+    return _WORD.findall(unicodedata.normalize("NFKC", clean(text[:TEXT_LENGTH_MAX])))
+
+
+@functools.lru_cache(maxsize=KNOWN_WORDS_MAX)
+def _known_terms(word: str) -> tuple[str, ...]:
+    # Nearly every word of a playbook was seen in another one before.
+    return _terms(word)
+
+
+def _terms(word: str) -> tuple[str, ...]:
+    return tuple(_stems([part for part in _parts(word) if part not in STOP_WORDS]))
+
+
+def _parts(word: str) -> Iterator[str]:
+    """The parts of one word: folded, identifiers split, scripts without spaces as bigrams."""
+    word = _APOSTROPHE.sub("", _CLITIC.sub("", word))
+    for piece in _SPACELESS_RUN.split(word) if not word.isascii() else (word,):
+        if _SPACELESS_RUN.match(piece):
+            yield from _bigrams(piece)
+        else:
+            yield from _identifier(piece)
 
 
 def _bigrams(run: str) -> Iterator[str]:

@@ -1,9 +1,10 @@
 """Reading one source at one commit: tree in, revision and documents out."""
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from threading import Lock
 
 from policies import publication, rules
@@ -24,6 +25,7 @@ from registry.sync.companions import HashCache, SkillFolders
 from registry.sync.entries import entry_problem
 
 POLICY_BYTES_MAX = 1024 * 1024
+PLACES_MAX = 65_536
 HISTORY_COMMITS_MAX = 100
 HELD_LOOKUPS_MAX = 200
 """How many broken files of one source are looked up in its history; further ones fall back to what served before."""
@@ -109,10 +111,12 @@ def read_source(
 def _read_tree(
     source: GitSource, tree: Tree, head: RemoteHead, plan: SourcePlan, previous: Revision | None, cache: ReadingCache
 ) -> SourceRead | None:
-    files = tree.list_files(enter=plan.roots.enter, wanted=plan.roots.wanted)
+    # Asked for each path several times, and each time compared with every pattern.
+    place_of = lru_cache(PLACES_MAX)(plan.roots.index)
+    files = tree.list_files(enter=plan.roots.enter, wanted=lambda path: place_of(path) is not None)
     skills = SkillFolders(tree, files)
     policy_blob = tree.blob_id(plan.policy_path) if plan.policy_path is not None else None
-    fingerprint = fingerprint_of([*files, *skills.files], plan.roots, policy_blob)
+    fingerprint = fingerprint_of([*files, *skills.files], place_of, policy_blob)
     if _is_unchanged(previous, fingerprint, head, plan):
         return None
     policy, policy_problems = _read_policy_file(tree, policy_blob, plan, previous)
@@ -123,7 +127,7 @@ def _read_tree(
     found = copies_of(
         readings,
         origin=Origin(plan.kind, plan.repository, head.commit),
-        root_of=lambda path: plan.roots.index(path) or 0,
+        root_of=lambda path: place_of(path) or 0,
         previous=previous,
         earlier=reader.earlier,
         required_tags=_marked_tags(policy),
@@ -155,13 +159,13 @@ def _missing_part(tree: Tree, plan: SourcePlan) -> tuple[Problem, ...]:
     return (Problem("sub-path-missing", Level.WARNING, part, 1, 1, message),)
 
 
-def fingerprint_of(files: Sequence[TreeFile], roots: Roots, policy_blob: str | None) -> str:
+def fingerprint_of(files: Sequence[TreeFile], place_of: Callable[[str], int | None], policy_blob: str | None) -> str:
     """The digest of everything that is read: while it stays the same, there is nothing to read again.
 
-    The listed files and not the roots' tree ids: a link's target may lie outside every root. Each with its root's
-    place: the order of the roots decides between twins.
+    `place_of` gives the place of a path's root. The listed files and not the roots' tree ids: a link's target may lie
+    outside every root. Each with its root's place: the order of the roots decides between twins.
     """
-    rows = [[file.path, file.kind, file.blob_id, roots.index(file.path)] for file in files]
+    rows = [[file.path, file.kind, file.blob_id, place_of(file.path)] for file in files]
     return digest_of(canonical([policy_blob, *rows]))
 
 
