@@ -63,6 +63,7 @@ class TreeReader:
         self._folder = folder
         self._source = source
         self._slim = slim
+        self._depth = 0
         try:
             self._repository = open_repository(folder)
         except Corrupt:
@@ -173,14 +174,15 @@ class TreeReader:
 
     def _first_parents(self, limit: int) -> Iterator[str]:
         commit: str | None = self.commit
-        depths = deque((DEEPEN_FIRST, limit + 1) if self._slim else ())
+        # Once for all paths: a short history would be asked for again with every broken file.
+        depths = deque(depth for depth in (DEEPEN_FIRST, limit + 1) if self._slim and depth > self._depth)
         for number in range(limit + 1):
             if commit is None:
                 return
             yield commit
             parent = self._first_parent(commit)
             while parent is None and depths and number < limit:
-                depth = depths.popleft()
+                self._depth = depth = depths.popleft()
                 if depth > number + 1 and self._source.deepen(self.commit, depth):
                     # libgit2 has read the list of shallow commits when it opened the repository.
                     self._repository.free()

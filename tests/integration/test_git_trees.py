@@ -225,6 +225,25 @@ def test_history_ends_at_the_first_commit(read, repo):
     assert [data for _, data in read(repo.commit({"a": "1"})).history("a")] == [b"1"]
 
 
+def test_the_history_of_many_files_is_fetched_once(tmp_path, repo):
+    first = repo.commit({"a": "1", "b": "1"})
+    mirror = Mirror(tmp_path / "mirrors", parse_remote(repo.url, policy=OPEN), slim=True)
+    mirror.fetch(MAIN, first)
+    asked = []
+
+    class Counting:
+        def __getattr__(self, name):
+            return getattr(mirror, name)
+
+        def deepen(self, commit, depth):
+            asked.append(depth)
+            return mirror.deepen(commit, depth)
+
+    reader = TreeReader(next(mirror.folder.glob("*/")), first, Counting(), slim=True)
+    assert [[data for _, data in reader.history(path)] for path in ("a", "b")] == [[b"1"], [b"1"]]
+    assert len(asked) == len(set(asked)) > 0
+
+
 def test_history_follows_first_parents_only(read, repo):
     base = repo.commit({"a": "base"})
     side = repo.commit({"a": "side"}, ref="side")
