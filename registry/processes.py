@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import gc
 import os
 import signal
 import threading
@@ -14,6 +15,9 @@ from registry.errors import SettingsInvalid
 
 LOCK_NAME = "serve.lock"
 PARENT_INTERVAL_S = 0.25
+
+COLLECT_AFTER = (50_000, 20, 100)
+"""Allocations until a collection of the youngest, and how many of one age until the next age: gc.set_threshold."""
 
 
 def make_folder(data: Path) -> None:
@@ -82,3 +86,14 @@ def end_children() -> None:
             for child in task.read_text().split():
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.killpg(int(child), signal.SIGKILL)
+
+
+def collect_rarely() -> None:
+    """Leave what was made up to now out of every garbage collection, and collect seldom.
+
+    Both processes hold millions of small values for long and make few cycles. A full collection of them stops every
+    thread for tens of milliseconds, and Python's own thresholds start one after another while a repository is read.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*COLLECT_AFTER)

@@ -33,6 +33,8 @@ WORKERS_KILL_TIMEOUT_S = 6
 ORPHAN_S = 1.0
 """How long a serving process finishes requests whose supervisor was killed: the next one wants its port."""
 OPEN_FILES = 65_536
+SWITCH_INTERVAL_S = 0.0005
+"""How long a thread at work may keep the event loop from its turn; Python's own 5 ms would be the p99 of every call."""
 
 log = structlog.get_logger(__name__)
 
@@ -223,6 +225,7 @@ def _leave_as_orphan() -> None:
 def serving_app(settings: Settings) -> App:
     """The ASGI application of a serving process; following the store begins and ends with its lifespan."""
     wiring.configure_logs(settings)
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
     store = wiring.prepare(settings)
     services = wiring.open_services(settings, store)
     telemetry = Telemetry(services, wiring.now)
@@ -232,6 +235,7 @@ def serving_app(settings: Settings) -> App:
         metrics=telemetry.text,
         observe=telemetry.observe,
     )
+    processes.collect_rarely()
     stop = threading.Event()
     follower = threading.Thread(target=wiring.follow, args=(services, settings, stop), name="follow", daemon=True)
 

@@ -4,6 +4,7 @@ import os
 import sys
 
 from registry.errors import SettingsInvalid
+from registry.processes import collect_rarely
 from registry.settings import load_settings
 from registry.wiring import configure_logs, run_worker
 
@@ -15,6 +16,7 @@ def main() -> None:
     except SettingsInvalid as error:
         sys.exit(str(error))
     configure_logs(settings)
+    collect_rarely()
     run_worker(settings, int(sys.argv[1]) if len(sys.argv) > 1 else os.getppid())
 
 
