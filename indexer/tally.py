@@ -44,10 +44,13 @@ def content(document: Document) -> Content:
     name = all_terms(document.name)
     positive = [*name, *terms_of((*document.tags, document.purpose, *document.tasks))]
     fields = [terms[:TERMS_PER_FIELD_MAX] for terms in (positive, name, terms_of(document.steps))]
-    counts = [Counter(terms) for terms in fields]
-    distinct = dict.fromkeys(term for terms in fields for term in terms)
+    in_all, in_name, in_steps = (Counter(terms) for terms in fields)
     return Content(
-        occurrences={term: tuple(count[term] for count in counts) for term in distinct},
+        # Written out: this runs for every term of every document.
+        occurrences={
+            term: (in_all.get(term, 0), in_name.get(term, 0), in_steps.get(term, 0))
+            for term in {**in_all, **in_name, **in_steps}
+        },
         lengths=tuple(len(terms) for terms in fields),
         not_for=frozenset(terms_of(document.not_for)),
     )
