@@ -10,7 +10,7 @@ import click
 from registry.cli.catalog import problem_line
 from registry.cli.completion import complete_repository
 from registry.cli.options import with_remote
-from registry.cli.outcome import NO, Misused
+from registry.cli.outcome import NO, Misused, Unreachable
 from registry.cli.remote import Remote, segment
 from registry.cli.terminal import bad, good, note, progress, say, shown
 from registry.playbook.model import Level, Problem
@@ -82,8 +82,15 @@ def check_command(
 
     _require_folder(path)
     is_central = role == Role.CENTRAL.value if role else (path / policy_path).exists()
+    unanswered: Unreachable | None = None
     with progress("Reading the playbooks"):
-        required = _ask(remote, path, repository) if ask_registry and not is_central else frozenset()
+        required: frozenset[str] = frozenset()
+        if ask_registry and not is_central:
+            try:
+                required = _ask(remote, path, repository)
+            except Unreachable as error:
+                # What the files alone show needs no registry; that it did not answer is said after it.
+                unanswered = error
         report = working_copy.read(
             path,
             repository=repository,
@@ -94,6 +101,8 @@ def check_command(
     _RENDERERS[style](report, path)
     if not report.playbooks and not report.problems:
         note(_nothing(working_copy.passed_over(path, globs), globs))
+    if unanswered is not None:
+        raise unanswered
     if not report.passes(strict=strict):
         click.get_current_context().exit(NO)
 

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from threading import RLock
+from threading import Lock, RLock
 
 from policies import rules
 from policies.rules import RuleSet
@@ -102,6 +102,7 @@ class InForce:
         self._locals: ByteCache[str, EncodedLocal] = ByteCache(round(LOCALS_SHARE * cache_bytes))
         self._revisions: ByteCache[str, Revision] = ByteCache(round(REVISIONS_SHARE * cache_bytes))
 
+        self._making = Lock()
         self._file_waivers: tuple[rules.Waiver, ...] = ()
 
     @property
@@ -258,7 +259,8 @@ class InForce:
         name = (key.central, digest, key.rule_date)
         part = self._parts.get(name)
         if part is None:
-            with self._lock:
+            # A lock of its own: whoever asks for old snapshots must not hold up the following of new ones.
+            with self._making:
                 part = self._parts.get(name)
                 if part is None:
                     made: CentralPart = central_part(self.revision(key.central), shared, key.rule_date)

@@ -25,8 +25,9 @@ class Health:
             return False, "the store has not been read yet."
         if view.central not in view.pointers:
             status = view.statuses.get(view.central)
-            said = f" {status.message}" if status is not None and status.message else ""
-            return False, f"the central repository was never published.{said}"
+            if status is None or not status.message:
+                return False, "the central repository is being read for the first time."
+            return False, f"the central repository was never published. {status.message}"
         return True, ""
 
 

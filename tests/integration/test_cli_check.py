@@ -186,3 +186,13 @@ def test_a_copy_without_a_remote_must_be_named_to_ask(tmp_path: Path):
     folder = working_copy(tmp_path, playbooks__a_yaml=playbook())
     result = run("check", str(folder), "--ask-registry")
     assert (result.exit_code, "--repository" in result.stderr) == (2, True)
+
+
+def test_what_the_files_show_is_said_even_when_the_registry_does_not_answer(tmp_path):
+    (tmp_path / "playbooks").mkdir()
+    (tmp_path / "playbooks" / "a.yaml").write_text("playbook: 1\nname: [\n")
+    result = run(
+        "check", str(tmp_path), "--ask-registry", "--repository", "github.com/acme/app", "--url", "http://127.0.0.1:9"
+    )
+    assert result.exit_code == 3
+    assert "yaml-syntax" in result.stdout
