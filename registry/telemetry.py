@@ -85,7 +85,11 @@ class _InForceCollector(Collector):
             ("registry_playbooks", "Playbooks of all sources that can serve.", sum(item.playbooks for item in counts)),
             ("registry_problems", "Problems of all sources' files.", sum(item.problems for item in counts)),
             ("registry_held", "Playbooks of which an earlier good copy serves.", sum(item.held for item in counts)),
-            ("registry_store_sequence", "The newest write that this process has seen.", view.sequence),
+            (
+                "registry_store_sequence",
+                "The newest write that this process has seen.",
+                self._services.in_force.sequence,
+            ),
         ):
             yield GaugeMetricFamily(name, text, value)
         fresh, age_s = self._services.catalogs.state_of(None)

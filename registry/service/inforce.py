@@ -96,6 +96,7 @@ class InForce:
         self._before_adopting = before_adopting
         self._lock = RLock()
         self._view = View(0, {}, {}, {}, {}, ApiRules(), None)
+        self._sequence = 0
         self._keys: dict[str | None, Key] = {}
         self._rules: _Rules | None = None
         self._parts: EntryCache[tuple[str, str, date], EncodedPart] = EntryCache(PARTS_MAX)
@@ -106,6 +107,11 @@ class InForce:
         self._file_waivers: tuple[rules.Waiver, ...] = ()
 
     @property
+    def sequence(self) -> int:
+        """The newest write of the store that was looked at; one that changed nothing in force leaves the view alone."""
+        return self._sequence
+
+    @property
     def view(self) -> View:
         """What is in force, as last read from the store."""
         return self._view
@@ -114,8 +120,12 @@ class InForce:
         """Whether the store had news; afterwards the view is at least as new as the store was at the call."""
         with self._lock:
             old = self._view
-            changes = self._store.changes_since(old.sequence)
-            if changes.sequence == old.sequence:
+            changes = self._store.changes_since(self._sequence)
+            if changes.sequence == self._sequence:
+                return False
+            if not (changes.registrations or changes.pointers or changes.statuses or changes.rules):
+                # Handing snapshots out writes too; what is in force stays, and what was prepared of it.
+                self._sequence = changes.sequence
                 return False
             if changes.pointers:
                 self._before_adopting()
@@ -142,7 +152,7 @@ class InForce:
             if moved is not None and moved != old.pointers.get(moved.repository):
                 policy = self.revision(moved.revision).policy
                 self._file_waivers = () if policy is None else policy.waivers
-            self._view = view
+            self._view, self._sequence = view, changes.sequence
             return True
 
     def resolve(self, spelling: str) -> str:
