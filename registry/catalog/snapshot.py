@@ -146,19 +146,26 @@ def compose(
     )
 
 
-def _spliced(encoded: EncodedPart, own: Mapping[str, EncodedVerdict | None]) -> bytes:
-    """Central's entries with those of the repository's own names in their places; `own` is sorted by name."""
+def _spliced(encoded: EncodedPart, own: Mapping[str, EncodedVerdict | None]) -> list[bytes | memoryview]:
+    """Central's entries with those of the repository's own names in their places; `own` is sorted by name.
+
+    In pieces, so that a body of a quarter of a megabyte is copied once.
+    """
     names, starts, entries = encoded.names, encoded.starts, memoryview(encoded.entries)
     pieces: list[bytes | memoryview] = []
     done = 0
     for name, verdict in own.items():
         place = bisect_left(names, name, done)
-        pieces.append(entries[starts[done] : starts[place]])
+        if place > done:
+            pieces.append(entries[starts[done] : starts[place]])
         done = place + 1 if place < len(names) and names[place] == name else place
         if verdict is not None and verdict.entry is not None:
             pieces += (verdict.entry, b",")
-    pieces.append(entries[starts[done] :])
-    return b"".join(pieces)[:-1]
+    if done < len(names):
+        pieces.append(entries[starts[done] :])
+    if pieces:
+        pieces[-1] = pieces[-1][:-1]  # the last comma
+    return pieces
 
 
 def compose_full(catalog: Catalog, encoded: EncodedPart, documents: Mapping[str, bytes]) -> bytes:
@@ -170,7 +177,7 @@ def compose_full(catalog: Catalog, encoded: EncodedPart, documents: Mapping[str,
     shared = (item for item in encoded.verdicts if item.name not in catalog.own)
     verdicts = sorted((*shared, *own), key=lambda item: item.name)
     return _body(
-        entries=b",".join(_with_contract(item, documents) for item in verdicts if item.entry is not None),
+        entries=[b",".join(_with_contract(item, documents) for item in verdicts if item.entry is not None)],
         refused=[item.refused for item in verdicts if item.refused is not None],
         unavailable=[item.unavailable for item in verdicts if item.unavailable is not None],
         encoded=encoded,
@@ -255,7 +262,7 @@ def _heads(copy: Copy | None) -> Iterator[Head]:
 
 def _body(
     *,
-    entries: bytes,
+    entries: list[bytes | memoryview],
     refused: list[bytes],
     unavailable: list[bytes],
     encoded: EncodedPart,
@@ -267,7 +274,7 @@ def _body(
     return b"".join(
         (
             b'{"entries":[',
-            entries,
+            *entries,
             b'],"format":',
             canonical(FORMAT),
             b',"problems":[',

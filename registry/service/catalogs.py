@@ -289,8 +289,7 @@ class Catalogs:
         return found
 
     def _keep(self, name: str, body: bytes) -> None:
-        # A copy without slack: what an encoder over-allocates would triple what is kept.
-        self._bodies.put(name, bytes(memoryview(body)), len(body))
+        self._bodies.put(name, body, len(body))
 
     def _answer(self, view: View, key: Key, body: bytes, *, registered: bool, full: bool) -> CatalogAnswer:
         """The answer of a key; `view` is what was in force before the key was looked up."""
@@ -392,5 +391,8 @@ def _checked_at(view: View, repository: str) -> datetime | None:
 
 def _encode(body: bytes, encoding: Encoding) -> bytes:
     if encoding == "gzip":
-        return gzip.compress(body, GZIP_LEVEL, mtime=0)
-    return zstandard.ZstdCompressor(ZSTD_LEVEL).compress(body)
+        encoded = gzip.compress(body, GZIP_LEVEL, mtime=0)
+    else:
+        encoded = zstandard.ZstdCompressor(ZSTD_LEVEL).compress(body)
+    # A copy without slack: what an encoder over-allocates would triple what is kept.
+    return bytes(memoryview(encoded))
