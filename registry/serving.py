@@ -239,10 +239,7 @@ def serving_app(settings: Settings) -> App:
     stop = threading.Event()
     follower = threading.Thread(target=wiring.follow, args=(services, settings, stop), name="follow", daemon=True)
 
-    async def application(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "lifespan":
-            await app(scope, receive, send)
-            return
+    async def live(scope: Scope, receive: Receive, send: Send) -> None:
         follower.start()
         try:
             await app(scope, receive, send)
@@ -250,6 +247,10 @@ def serving_app(settings: Settings) -> App:
             stop.set()
             await asyncio.to_thread(follower.join, FOLLOWER_STOP_S)
             services.close()
+
+    def application(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        # No coroutine of its own: it would be one more for every request.
+        return app(scope, receive, send) if scope["type"] != "lifespan" else live(scope, receive, send)
 
     return application
 
