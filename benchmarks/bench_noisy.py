@@ -62,7 +62,7 @@ def main() -> None:
         ["p99", "ratio", "files read"],
         rows,
         f"The goal is a ratio of {GOAL} or less. The reading is the worker's, in a process of its own at nice 10; the\n"
-        "load generator and git share the same cores: what happens to a bare function beside it is the machine's doing.",
+        "load generator and git share the same cores: what happens to a bare function beside it is the machine's.",
     )
 
 
