@@ -50,7 +50,7 @@ class Settings(BaseSettings):
         None, description="Redis for several replicas. Kept for them; one process needs none and uses none."
     )
     cache_bytes: int = Field(
-        128 * 1024 * 1024, ge=1024 * 1024, description="Bytes of composed snapshots and encodings kept in memory."
+        128 * 1024 * 1024, ge=1024 * 1024, description="Bytes that all caches of a serving process hold together."
     )
     log_format: Literal["console", "json"] = Field("console", description="How log lines are written.")
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least level that is logged.")
