@@ -111,14 +111,6 @@ class Catalog:
         merged = {**self.base.verdicts, **self.own}
         return tuple(verdict for _, verdict in sorted(merged.items()) if verdict is not None)
 
-    def shadowed(self) -> frozenset[str]:
-        """The names whose central copy does not serve here although central's own catalog serves it."""
-        return frozenset(
-            name
-            for name, verdict in self.own.items()
-            if name in self.base.verdicts and (verdict is None or verdict.decision.serves is not Side.CENTRAL)
-        )
-
     def valid_until(self) -> str | None:
         """The instant at which the first waiver that shapes this catalog ends, or None."""
         return valid_until([verdict.waiver.until for verdict in self.own.values() if verdict and verdict.waiver])

@@ -8,7 +8,7 @@ from typing import cast
 from policies import rules
 from policies.decision import CopyState
 from policies.rules import RuleSet
-from registry.digest import Json, canonical, digest_of
+from registry.digest import Json, canonical
 from registry.names import fold_tag
 from registry.playbook.model import Level, Playbook, Problem
 
@@ -118,11 +118,6 @@ class Revision:
     def copy(self, name: str) -> Copy | None:
         """The copy of that key, or None."""
         return next((copy for copy in self.copies if copy.name == name), None)
-
-
-def revision_digest(body: bytes) -> str:
-    """The digest that names a revision's bytes."""
-    return digest_of(body)
 
 
 def folded_tags(tags: Iterable[str]) -> tuple[str, ...]:

@@ -116,9 +116,3 @@ def test_a_revision_reads_back_as_it_was_written():
         policy=REQUIRED,
     )
     assert read_revision(revision.to_bytes()) == revision
-
-
-def test_shadowed_names_are_those_whose_central_copy_does_not_serve_here():
-    central = a_revision(a_copy("a"), a_copy("b"), a_copy("c"))
-    local = a_revision(a_copy("a", "local"), a_copy("c", "local", CopyState.BROKEN), kind="local")
-    assert a_catalog(central, local).shadowed() == {"a"}
