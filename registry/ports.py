@@ -186,7 +186,23 @@ class AuditEntry:
     id: int | None = None
 
 
-class Store(Protocol):
+class BlobStore(Protocol):
+    """The original bytes of what was read, by digest; each is 16 MiB at most."""
+
+    def missing_blobs(self, digests: Collection[str]) -> frozenset[str]:
+        """Those of `digests` that are not stored."""
+        ...
+
+    def put_blobs(self, blobs: Mapping[str, bytes]) -> None:
+        """Store original bytes by digest; what is there already stays."""
+        ...
+
+    def blob(self, digest: str) -> bytes | None:
+        """The original bytes with that digest, or None."""
+        ...
+
+
+class Store(BlobStore, Protocol):
     """Everything that must outlive the process. Each method is one transaction; a kill between two loses neither.
 
     Every write stamps its rows with the next value of one global sequence, in commit order.

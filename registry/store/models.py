@@ -1,7 +1,7 @@
 """The tables, as SQLAlchemy Core sees them. The migrations make them; a test holds the two equal.
 
 Every row that changes carries the `sequence` of the write that changed it last, with an index, so that followers read
-what changed and nothing else. Content rows (documents, revisions, snapshots) are written once.
+what changed and nothing else. Content rows (documents, blobs, revisions, snapshots) are written once.
 """
 
 from datetime import UTC, datetime
@@ -145,6 +145,15 @@ revisions = Table(
     METADATA,
     Column("digest", Text, primary_key=True),
     Column("body", LargeBinary, nullable=False),
+    _sequence(),
+)
+
+blobs = Table(
+    "blobs",
+    METADATA,
+    Column("digest", Text, primary_key=True),
+    Column("body", LargeBinary, nullable=False),
+    Column("size", BigInteger, nullable=False),
     _sequence(),
 )
 

@@ -5,6 +5,7 @@ from sqlalchemy.exc import ArgumentError
 
 from registry.errors import StoreFault
 from registry.store.audit import AuditLog
+from registry.store.blobs import Blobs
 from registry.store.content import Content
 from registry.store.engine import open_database
 from registry.store.rules import Rules
@@ -20,7 +21,7 @@ DRIVERS = {
 }
 
 
-class SqlStore(Sources, Content, Rules, Tokens, AuditLog):
+class SqlStore(Sources, Content, Blobs, Rules, Tokens, AuditLog):
     """Everything that must outlive the process, in SQL. Thread-safe; made by `open_store`.
 
     A method that finds nothing to change leaves the sequence alone. Any method may raise Unavailable (a later attempt

@@ -73,7 +73,7 @@ def test_a_newer_schema_is_left_as_it_is(url):
     execute(url, "UPDATE schema_version SET version_num = '9999'")
     with pytest.raises(StoreFault):
         open_store(url)
-    execute(url, "UPDATE schema_version SET version_num = '0001'")
+    execute(url, f"UPDATE schema_version SET version_num = '{known_versions()[-1]}'")
     with closing(open_store(url)) as store:
         assert store.sequence() == 0
 
