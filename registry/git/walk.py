@@ -28,8 +28,9 @@ class TreeFile:
     """One entry that was wanted; `path` is relative to the root, with backslash escapes where it is not UTF-8.
 
     `blob_id` is the content: of a symlink the file that it leads to (its own text where it leads nowhere), of a
-    submodule its commit; a working copy has paths there. `target` is the path that a symlink leads to inside the
-    tree, None where it leads to nothing that can be read. `size` is in bytes, where it is known without a fetch.
+    submodule its commit; a working copy has paths there. `target` is the file's own path inside the tree where `path`
+    leads to it through a symlink, be it the last part or a folder above; None where no link is in `path`, or where it
+    leads to nothing that can be read. `size` is in bytes, where it is known without a fetch.
     """
 
     path: str
@@ -133,7 +134,7 @@ def list_wanted(listing: Listing, *, enter: Predicate, wanted: Predicate, limits
     Raises SourceTooLarge.
     """
     walk = _Walk(listing, enter, wanted, limits)
-    walk.pending.append(_Folder("", listing.root(), 0, 0, (listing.root(),)))
+    walk.pending.append(_Folder("", listing.root(), 0, 0, (listing.root(),), ""))
     while walk.pending:
         while walk.pending:
             walk.visit(walk.pending.popleft())
@@ -157,6 +158,8 @@ class _Folder:
     depth: int
     hops: int
     above: tuple[str, ...]
+    own_path: str
+    """Where the folder itself stands; another path than `path` below a link."""
 
 
 class _Walk:
@@ -189,7 +192,9 @@ class _Walk:
 
     def _sort_in(self, folder: _Folder, entry: Entry) -> None:
         name, plain = _shown(entry.name)
-        path = f"{folder.path}/{name}" if folder.path else name
+        path = _joined(folder.path, name)
+        own_path = _joined(folder.own_path, name)
+        target = own_path if own_path != path else None
         if len(path.encode()) > self._limits.path_bytes_max:
             raise SourceTooLarge(f"{path[:80]}… is longer than {self._limits.path_bytes_max} bytes.")
         enterable = entry.kind in {"folder", "submodule", "symlink"} and self._enter(path)
@@ -197,16 +202,16 @@ class _Walk:
         if not (enterable or listable):
             return
         if not plain:
-            self._add(TreeFile(path, entry.id, "path-not-utf8", entry.size))
+            self._add(TreeFile(path, entry.id, "path-not-utf8", entry.size, target))
         elif entry.kind == "folder":
             above = (*folder.above, entry.id)
-            self.pending.append(_Folder(path, entry.id, folder.depth + 1, folder.hops, above))
+            self.pending.append(_Folder(path, entry.id, folder.depth + 1, folder.hops, above, own_path))
         elif entry.kind == "symlink":
             self._links.append((path, entry, folder))
         elif entry.kind == "submodule":
-            self._add(TreeFile(path, entry.id, "submodule"))
+            self._add(TreeFile(path, entry.id, "submodule", target=target))
         else:
-            self._add(TreeFile(path, entry.id, "file", entry.size))
+            self._add(TreeFile(path, entry.id, "file", entry.size, target))
 
     def follow_links(self) -> None:
         links, self._links = self._links, []
@@ -217,21 +222,26 @@ class _Walk:
             if found is None:
                 self._add(TreeFile(path, entry.id, "symlink"))
             elif found.entry.kind == "folder":
-                self._walk_linked(path, found.entry.id, folder)
+                self._walk_linked(path, found, folder)
             elif found.entry.kind == "submodule":
                 self._add(TreeFile(path, found.entry.id, "submodule", target=found.path))
             elif self._wanted(path):
                 self._add(TreeFile(path, found.entry.id, "symlink", found.entry.size, found.path))
 
-    def _walk_linked(self, path: str, folder_id: str, folder: _Folder) -> None:
+    def _walk_linked(self, path: str, found: Found, folder: _Folder) -> None:
+        folder_id = found.entry.id
         if self._enter(path) and folder_id not in folder.above and folder.hops < HOPS_MAX:
             above = (*folder.above, folder_id)
-            self.pending.append(_Folder(path, folder_id, folder.depth + 1, folder.hops + 1, above))
+            self.pending.append(_Folder(path, folder_id, folder.depth + 1, folder.hops + 1, above, found.path))
 
     def _add(self, file: TreeFile) -> None:
         if len(self.files) >= self._limits.files_max:
             raise SourceTooLarge(f"more than {self._limits.files_max} files match: narrow the registration's paths.")
         self.files.append(file)
+
+
+def _joined(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name
 
 
 def _shown(name: bytes) -> tuple[str, bool]:

@@ -23,6 +23,7 @@ from registry.playbook.skill import is_skill_file
 from registry.ports import GitSource, RemoteHead, Role, Tree, TreeFile
 from registry.sync.companions import HashCache, SkillFolders
 from registry.sync.entries import entry_problem
+from registry.sync.links import without_links
 
 POLICY_BYTES_MAX = 1024 * 1024
 PLACES_MAX = 65_536
@@ -123,11 +124,12 @@ def _read_tree(
     publish = policy.publication if policy is not None and plan.role is Role.CENTRAL else PublicationRules(frozenset())
     skills.hash_files(cache.hashes)
     reader = _FileReader(source, tree, plan, publish, cache, skills)
-    readings, tree_problems = reader.read_all(files)
+    own_files, root_of = without_links(files, place_of)
+    readings, tree_problems = reader.read_all(own_files)
     found = copies_of(
         readings,
         origin=Origin(plan.kind, plan.repository, head.commit),
-        root_of=lambda path: place_of(path) or 0,
+        root_of=root_of.__getitem__,
         previous=previous,
         earlier=reader.earlier,
         required_tags=_marked_tags(policy),
@@ -163,9 +165,10 @@ def fingerprint_of(files: Sequence[TreeFile], place_of: Callable[[str], int | No
     """The digest of everything that is read: while it stays the same, there is nothing to read again.
 
     `place_of` gives the place of a path's root. The listed files and not the roots' tree ids: a link's target may lie
-    outside every root. Each with its root's place: the order of the roots decides between twins.
+    outside every root. Each with its root's place, because the order of the roots decides between twins, and with
+    the path that links lead to, because a copy in a link's place is a twin.
     """
-    rows = [[file.path, file.kind, file.blob_id, place_of(file.path)] for file in files]
+    rows = [[file.path, file.kind, file.blob_id, place_of(file.path), file.target] for file in files]
     return digest_of(canonical([policy_blob, *rows]))
 
 

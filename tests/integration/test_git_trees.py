@@ -80,9 +80,9 @@ def test_a_link_to_a_file_is_listed_with_the_content_of_its_target(read, repo):
     assert file.blob_id == repo.blob(commit, "docs/a.yaml")
 
 
-def test_a_linked_folder_is_walked_under_its_own_path(read, repo):
-    reader = read(repo.commit({"docs/x/a.yaml": "1", "playbooks": Link("docs/x")}))
-    assert listed(reader, enter=below("playbooks")) == [("playbooks/a.yaml", "file", None)]
+def test_a_linked_folder_is_walked_under_its_own_path_and_says_where_its_files_stand(read, repo):
+    reader = read(repo.commit({"docs/x/y/a.yaml": "1", "playbooks": Link("docs/x")}))
+    assert listed(reader, enter=below("playbooks")) == [("playbooks/y/a.yaml", "file", "docs/x/y/a.yaml")]
 
 
 def test_a_link_in_a_linked_folder_is_followed_from_where_it_stands(read, repo):
