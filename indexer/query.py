@@ -3,7 +3,7 @@
 Built from the analyser's own terms and never through a query parser, so any text is a valid query.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
@@ -17,16 +17,21 @@ from indexer.tally import CatalogStatistics
 TEXT_LENGTH_MAX: Final = 32_768
 """Characters of a query that are read."""
 TERMS_MAX: Final = 24
+CANDIDATES_MAX: Final = 100
+"""Documents that are recalled for one search; these are scored, the rest is not looked at."""
 TYPOS_MAX: Final = 4
 """Unknown words of a query that are taken for typing errors."""
 TYPO_LENGTH_MIN: Final = 5
 NEAR_MAX: Final = 3
 """Known terms that stand in for one unknown word."""
 
-_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz0123456789"
+EDIT_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz0123456789"
 _LOOKED_UP_MAX: Final = 64
 _STEP: Final = 64
 """Recall weights are multiples of 1/64: sums are exact in the index's single precision, in any order."""
+
+Neighbours = Callable[[str], Iterable[str]]
+"""A word -> the words within one edit, or at least those of them that a catalog may know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +54,19 @@ class Question:
         return {term: weight for terms in (*self.near, self.terms) for term, weight in terms.items()}
 
 
-def question(text: str, statistics: CatalogStatistics) -> Question:
-    """The question that a text asks a catalog. A text of stop words only keeps them: a name may consist of them."""
+def question(text: str, statistics: CatalogStatistics, neighbours: Neighbours | None = None) -> Question:
+    """The question that a text asks a catalog. A text of stop words only keeps them: a name may consist of them.
+
+    `neighbours` can spare the words that no document has; where it is None all are tried.
+    """
     text = text[:TEXT_LENGTH_MAX]
     distinct = tuple(dict.fromkeys(terms(text) or all_terms(text)))
     known = statistics.known(distinct)
     every = {term: statistics.weight("all", term) for term in distinct}
     rarest = sorted(known, key=lambda term: (-every[term], term))[:TERMS_MAX]
     unknown = (term for term in distinct if term not in known and len(term) >= TYPO_LENGTH_MIN)
-    near = (_near(term, statistics) for term in islice(unknown, TYPOS_MAX))
+    neighbours = neighbours or within_one_edit
+    near = (_near(neighbours(term), statistics) for term in islice(unknown, TYPOS_MAX))
     return Question(
         name_key=fold_name(text),
         terms={term: every[term] for term in rarest},
@@ -66,9 +75,9 @@ def question(text: str, statistics: CatalogStatistics) -> Question:
     )
 
 
-def _near(word: str, statistics: CatalogStatistics) -> dict[str, float]:
+def _near(neighbours: Iterable[str], statistics: CatalogStatistics) -> dict[str, float]:
     """The known terms within one edit, the most frequent first: the catalog's own words, nobody else's."""
-    found = statistics.known(within_one_edit(word))
+    found = statistics.known(neighbours)
     likely = sorted(found, key=lambda term: (-statistics.frequency("all", term), term))[:NEAR_MAX]
     return {term: statistics.weight("all", term) for term in likely}
 
@@ -81,10 +90,15 @@ def within_one_edit(word: str) -> Iterator[str]:
             yield head + tail[1:]
         if len(tail) > 1:
             yield head + tail[1] + tail[0] + tail[2:]
-        for letter in _LETTERS:
+        for letter in EDIT_LETTERS:
             yield head + letter + tail
             if tail:
                 yield head + letter + tail[1:]
+
+
+def recall_weight(weight: float) -> float:
+    """What a term of that weight counts for in recall."""
+    return max(1, round(weight * _STEP)) / _STEP
 
 
 class Recall:
@@ -131,4 +145,4 @@ class Recall:
 
     @staticmethod
     def _weighted(query: tantivy.Query, weight: float) -> tantivy.Query:
-        return tantivy.Query.const_score_query(query, max(1, round(weight * _STEP)) / _STEP)
+        return tantivy.Query.const_score_query(query, recall_weight(weight))

@@ -11,7 +11,7 @@ import tantivy
 
 from indexer import folder
 from indexer.analysis import clean
-from indexer.query import Question, Recall, question
+from indexer.query import CANDIDATES_MAX, Question, Recall, question
 from indexer.ranking import Hit, Scorer, order
 from indexer.records import Records
 from indexer.schema import KEY_HIGH, KEY_LOW, RECALL_WEIGHT, RECORD, SCOPE, Record, load
@@ -19,8 +19,6 @@ from indexer.tally import CatalogStatistics, Content
 
 __all__ = ["Hit", "IndexReader"]
 
-CANDIDATES_MAX: Final = 100
-"""Documents that the index recalls for one search; these are scored, the rest is not looked at."""
 LIMIT_MAX: Final = CANDIDATES_MAX
 DERIVED_MAX: Final = 8
 """Catalogs whose statistics, derived from the index, are kept until the next reload."""

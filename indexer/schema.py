@@ -96,7 +96,8 @@ def row(document: Document) -> tantivy.Document:
     row.add_unsigned(SCOPE_ORDINAL, scope_ordinal(kept.scope))
     row.add_unsigned(KEY_HIGH, high)
     row.add_unsigned(KEY_LOW, low)
-    row.add_float(RECALL_WEIGHT, _recall_weight(kept.content.lengths[FIELDS.index("all")], _key(kept.id.encode())[0]))
+    # The index multiplies by log2(2 + weight).
+    row.add_float(RECALL_WEIGHT, math.exp2(recall_factor(kept.id, kept.content)) - 2.0)
     return row
 
 
@@ -129,11 +130,12 @@ def _key(stored: bytes) -> tuple[int, int]:
     return int.from_bytes(sha[:8], "big"), int.from_bytes(sha[8:16], "big")
 
 
-def _recall_weight(length: int, shuffle: int) -> float:
-    """What the index multiplies a document's matched weights by, coded as it wants it: factor = log2(2 + weight).
+def recall_factor(document_id: str, content: Content) -> float:
+    """What recall multiplies a document's matched weights by.
 
     Shorter documents count more, as in BM25 with one occurrence and a typical length. The last part, under a
     thousandth, keeps equal documents apart the same way in every index, so that the cut of the recall is stable.
     """
+    length, shuffle = content.lengths[FIELDS.index("all")], _key(document_id.encode())[0]
     factor = 2.2 / (1.0 + 1.2 * (0.25 + 0.75 * length / _TYPICAL_LENGTH))
-    return math.exp2(factor * (1.0 + shuffle / 2**64 / 1_000)) - 2.0
+    return factor * (1.0 + shuffle / 2**64 / 1_000)

@@ -56,6 +56,28 @@ def content(document: Document) -> Content:
     )
 
 
+def without(whole: Content, text: Iterable[str]) -> Content:
+    """The content of a document that says less: `text` are the terms of what is left out of tags, purpose or tasks.
+
+    What TERMS_PER_FIELD_MAX cut off an enormous document stays cut off.
+    """
+    place = FIELDS.index("all")
+    occurrences = dict(whole.occurrences)
+    left_out = 0
+    for term in text:
+        counts = occurrences.get(term)
+        if counts is None or not counts[place]:
+            continue
+        left_out += 1
+        fewer = (*counts[:place], counts[place] - 1, *counts[place + 1 :])
+        if any(fewer):
+            occurrences[term] = fewer
+        else:
+            del occurrences[term]
+    lengths = (*whole.lengths[:place], whole.lengths[place] - left_out, *whole.lengths[place + 1 :])
+    return Content(occurrences, lengths, whole.not_for)
+
+
 @dataclass(frozen=True, slots=True)
 class _Tally:
     """Counts over some documents: field -> term -> documents that have it, and field -> terms in total."""
@@ -95,6 +117,21 @@ class CatalogStatistics:
                     if count:
                         frequencies[place][term] = frequencies[place].get(term, 0) + 1
         tally = _Tally(documents, dict(zip(FIELDS, frequencies, strict=True)), dict(zip(FIELDS, lengths, strict=True)))
+        return cls(((1, tally),))
+
+    @classmethod
+    def of_loss(cls, whole: Content, rest: Content) -> "CatalogStatistics":
+        """What a catalog loses where `rest` takes the place of `whole`, which has all of its terms: for `minus`."""
+        frequencies: list[dict[str, int]] = [{} for _ in FIELDS]
+        for term, counts in whole.occurrences.items():
+            left = rest.occurrences.get(term)
+            if left is counts:
+                continue
+            for place, count in enumerate(counts):
+                if count and not (left and left[place]):
+                    frequencies[place][term] = 1
+        lengths = [before - after for before, after in zip(whole.lengths, rest.lengths, strict=True)]
+        tally = _Tally(0, dict(zip(FIELDS, frequencies, strict=True)), dict(zip(FIELDS, lengths, strict=True)))
         return cls(((1, tally),))
 
     def plus(self, other: "CatalogStatistics") -> "CatalogStatistics":

@@ -16,7 +16,11 @@ def scope_of(kind: str, repository: str) -> str:
 
 def to_document(contract: bytes, *, scope: str, digest: str, key: str) -> Document:
     """The index document of a stored document. The stored bytes alone suffice, so a lost index is made again."""
-    body: Mapping[str, Json] = json.loads(contract)
+    return document_of(json.loads(contract), scope=scope, digest=digest, key=key)
+
+
+def document_of(body: Mapping[str, Json], *, scope: str, digest: str, key: str) -> Document:
+    """The same of a contract that was parsed already."""
     return Document(
         id=document_id(scope, digest),
         scope=scope,
@@ -28,6 +32,11 @@ def to_document(contract: bytes, *, scope: str, digest: str, key: str) -> Docume
         steps=tuple(_step_texts(body)),
         digest=digest,
     )
+
+
+def near_misses(body: Mapping[str, Json]) -> tuple[str, ...]:
+    """The tasks that a contract says must not find it; search does not read them."""
+    return tuple(_texts(_member(body.get("selection"), "should_not_find")))
 
 
 def _member(value: Json, key: str) -> Json:
