@@ -9,7 +9,20 @@ from registry.cli.completion import complete_playbook, complete_repository
 from registry.cli.options import with_json, with_remote
 from registry.cli.outcome import No
 from registry.cli.remote import Params, Remote, segment
-from registry.cli.terminal import bad, doubtful, faint, good, heading, note, progress, say, shown, table, write_json
+from registry.cli.terminal import (
+    bad,
+    doubtful,
+    faint,
+    good,
+    heading,
+    note,
+    progress,
+    prose,
+    say,
+    shown,
+    table,
+    write_json,
+)
 
 QUERY_BYTES_IN_URL_MAX = 2_000
 """A longer text goes into a body: servers and proxies bound the length of a URL."""
@@ -91,9 +104,9 @@ def search(
         return
     for row in found["results"]:
         say(f"{heading(shown(row['name']))} {shown(row['version'])}  {_flags(row)}".rstrip())
-        say(f"  {shown(row['purpose'])}")
+        say(f"  {prose(row['purpose'])}")
         for near_miss in row["not_for"] or ():
-            say(faint(f"  not for: {shown(near_miss)}"))
+            say(faint(f"  not for: {prose(near_miss)}"))
     if found.get("weak"):
         note("Nothing fits well: these are only the nearest.")
 

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlsplit
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from registry.cli.terminal import say, shown
+from registry.cli.terminal import prose, say
 
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_REGISTRY_COMPLETE"
@@ -59,7 +59,7 @@ def complete_playbook(context: click.Context, _parameter: click.Parameter, incom
         for item in _objects(found.get(part))
         if "name" in item
     }
-    return [CompletionItem(name, help=shown(said)) for name, said in names.items() if _is_offered(name, incomplete)]
+    return [CompletionItem(name, help=prose(said)) for name, said in names.items() if _is_offered(name, incomplete)]
 
 
 class _Asked:

@@ -9,7 +9,7 @@ from registry.cli.completion import complete_playbook, complete_repository
 from registry.cli.options import require_commit, with_json, with_remote, with_wait
 from registry.cli.outcome import No
 from registry.cli.remote import Answer, Params, Remote, segment
-from registry.cli.terminal import faint, heading, progress, say, shown, table, write_json
+from registry.cli.terminal import faint, heading, progress, prose, say, shown, table, write_json
 
 with_reason = click.option(
     "--reason", required=True, metavar="TEXT", help="Why; it is shown and goes to the audit log."
@@ -214,7 +214,7 @@ def _write_rules(rules: dict[str, Any]) -> None:
     for title, items, columns in sections:
         say(heading(title))
         if items:
-            table([label for _, label in columns], [[shown(item.get(key)) for key, _ in columns] for item in items])
+            table([label for _, label in columns], [[prose(item.get(key)) for key, _ in columns] for item in items])
         else:
             say(faint("none"))
         say()

@@ -25,6 +25,11 @@ def shown(value: object) -> str:
     return _UNSHOWABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", str(value))
 
 
+def prose(value: object) -> str:
+    """Like `shown`, for text that its author broke into lines: the breaks become spaces."""
+    return shown(" ".join(value.split()) if isinstance(value, str) else value)
+
+
 def say(text: str = "") -> None:
     """Write a line of the answer to standard output."""
     click.echo(text)

@@ -3,7 +3,7 @@ from cli import URL, answers, catalog, entry
 from click.testing import CliRunner
 
 from registry.cli.main import main
-from registry.cli.terminal import shown
+from registry.cli.terminal import prose, shown
 
 
 @pytest.mark.parametrize("sign", ["\x00", "\x1b", "\n", "\x7f", "\x9b", "\u2028", "\u202e", "\u2066", "\ufeff"])
@@ -18,6 +18,14 @@ def test_other_scripts_are_shown_as_they_are():
 @pytest.mark.parametrize("nothing", [None, ""])
 def test_nothing_is_a_dash(nothing: str | None):
     assert shown(nothing) == "-"
+
+
+def test_prose_of_several_lines_is_one_line():
+    assert prose("Roll back\n  a deploy.\n") == "Roll back a deploy."
+
+
+def test_prose_does_nothing_to_a_terminal_either():
+    assert prose("a\n\x1b[2Jb") == "a \\u001b[2Jb"
 
 
 def test_zero_is_a_number():
