@@ -66,7 +66,9 @@ def ingest(place: Path, repository: Repository) -> float:
         assignment = Assignment(registration, wiring.plan_for(settings), SyncStatus(registration.id), None)
         publisher = Publisher(store, index, lambda: at)
         began = time.perf_counter()
-        results = run_steps(source, (assignment,), load_revision=store.revision, cache=ReadingCache(), now=lambda: at)
+        results = run_steps(
+            source, (assignment,), load_revision=store.revision, blobs=store, cache=ReadingCache(), now=lambda: at
+        )
         if publisher.publish(results) != (True,) or results[0].read is None:
             raise SystemExit(f"not in force: {results[0].status}")
         return time.perf_counter() - began

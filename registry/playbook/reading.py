@@ -24,8 +24,8 @@ from registry.playbook.text import Fault, decode
 from registry.playbook.yaml_text import root_keys_of
 
 # Counts the changes of what is accepted or made of a file. What was read is kept by blob and this version, so that an
-# upgrade reads again what an older loader refused.
-LOADER_VERSION: Final = "playbook-loader/2"
+# upgrade reads again what an older loader refused, and keeps the original bytes that an older one did not keep.
+LOADER_VERSION: Final = "playbook-loader/3"
 
 # Where a format keeps more of what stands at a native document's root.
 _HEADS = {Form.SKILL: "metadata", Form.OPENPLAYBOOK: "manifest"}

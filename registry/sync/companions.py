@@ -5,7 +5,7 @@ entered for playbooks are not entered for these either (playbook-format.md, Root
 """
 
 from collections import OrderedDict, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from threading import Lock
 
 from registry.digest import canonical, digest_of
@@ -61,6 +61,7 @@ class SkillFolders:
         self._seen: defaultdict[str, set[str]] = defaultdict(set)
         self._companions: dict[str, tuple[Companion, ...]] = {}
         self._marks: dict[str, str] = {}
+        self._blob_ids: defaultdict[str, dict[str, str]] = defaultdict(dict)
         found = tree.list_files(enter=self._enter, wanted=self._wanted) if self._skills else ()
         # A walk lists links that lead nowhere without asking whether they are wanted.
         odd = [(file, entry_problem(file)) for file in found if file.path not in self._listed]
@@ -79,6 +80,11 @@ class SkillFolders:
         """A text that changes whenever `of(path)` does; empty for no files."""
         folder = self._folder_of.get(path)
         return "" if folder is None else self._marks.get(folder, "")
+
+    def blob_ids(self, path: str) -> Mapping[str, str]:
+        """Digest -> blob id of each of `of(path)`."""
+        folder = self._folder_of.get(path)
+        return {} if folder is None else self._blob_ids.get(folder, {})
 
     def hash_files(self, cache: HashCache, only: str | None = None) -> None:
         """Read and hash the files, or those of the skill at the path `only`, so that `of` knows them.
@@ -116,6 +122,7 @@ class SkillFolders:
                 known = (digest_of(data), len(data)) if isinstance(data, bytes) else ("", COMPANION_BYTES_MAX + 1)
                 cache.put(file.blob_id, *known)
             companions.append(Companion(file.path[start:], *known))
+            self._blob_ids[folder][known[0]] = file.blob_id
             left_bytes -= known[1]
             if left_bytes < 0:
                 break

@@ -1,6 +1,6 @@
 """Putting what was read in force, in the order that a crash at any point can bear.
 
-Documents, then index additions, then the pointer moves, then, once no reader can need them, index deletions.
+Original bytes, documents, index additions, then the pointer moves, then, once no reader can need them, index deletions.
 """
 
 import json
@@ -96,6 +96,7 @@ class Publisher:
         reads = [result.read for result in results if result.read is not None]
         if not reads:
             return [True] * len(results)
+        self._store.put_blobs({digest: data for result in results for digest, data in result.blobs.items()})
         documents = {digest: body for read in reads for digest, body in read.documents.items()}
         self._store.put_documents(documents)
         additions: dict[str, tuple[str, str, str]] = {}

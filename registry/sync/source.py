@@ -22,6 +22,7 @@ from registry.playbook.roots import Roots
 from registry.playbook.skill import is_skill_file
 from registry.ports import GitSource, RemoteHead, Role, Tree, TreeFile
 from registry.sync.companions import HashCache, SkillFolders
+from registry.sync.elsewhere import skills_elsewhere
 from registry.sync.entries import entry_problem
 from registry.sync.links import without_links
 
@@ -90,12 +91,17 @@ class SourcePlan:
 
 @dataclass(frozen=True, slots=True)
 class SourceRead:
-    """A revision that was read, its canonical bytes and digest, and the documents that its copies pin."""
+    """A revision that was read, its canonical bytes and digest, and the documents that its copies pin.
+
+    `originals` has the blob id of each file that loaded, held ones included, and of a skill's other files, by the
+    digest of its bytes.
+    """
 
     revision: Revision
     body: bytes
     digest: str
     documents: Mapping[str, bytes]
+    originals: Mapping[str, str]
 
 
 def read_source(
@@ -117,7 +123,9 @@ def _read_tree(
     files = tree.list_files(enter=plan.roots.enter, wanted=lambda path: place_of(path) is not None)
     skills = SkillFolders(tree, files)
     policy_blob = tree.blob_id(plan.policy_path) if plan.policy_path is not None else None
-    fingerprint = fingerprint_of([*files, *skills.files], place_of, policy_blob)
+    elsewhere = () if files else skills_elsewhere(tree, plan.roots, plan.role)
+    remarks = [problem.message for problem in elsewhere]
+    fingerprint = fingerprint_of([*files, *skills.files], place_of, policy_blob, remarks)
     if _is_unchanged(previous, fingerprint, head, plan):
         return None
     policy, policy_problems = _read_policy_file(tree, policy_blob, plan, previous)
@@ -134,7 +142,8 @@ def _read_tree(
         earlier=reader.earlier,
         required_tags=_marked_tags(policy),
     )
-    problems = [*found.problems, *tree_problems, *skills.problems, *policy_problems, *_missing_part(tree, plan)]
+    problems = [*found.problems, *tree_problems, *skills.problems, *policy_problems, *elsewhere]
+    problems.extend(_missing_part(tree, plan))
     if policy is not None:
         problems.extend(_unmatched(policy, found, plan.policy_path or ""))
     revision = Revision(
@@ -149,7 +158,8 @@ def _read_tree(
         policy=policy,
     )
     body = revision.to_bytes()
-    return SourceRead(revision, body, digest_of(body), {item.digest: item.contract_bytes for item in found.playbooks})
+    documents = {item.digest: item.contract_bytes for item in found.playbooks}
+    return SourceRead(revision, body, digest_of(body), documents, reader.originals(files, readings))
 
 
 def _missing_part(tree: Tree, plan: SourcePlan) -> tuple[Problem, ...]:
@@ -161,15 +171,21 @@ def _missing_part(tree: Tree, plan: SourcePlan) -> tuple[Problem, ...]:
     return (Problem("sub-path-missing", Level.WARNING, part, 1, 1, message),)
 
 
-def fingerprint_of(files: Sequence[TreeFile], place_of: Callable[[str], int | None], policy_blob: str | None) -> str:
+def fingerprint_of(
+    files: Sequence[TreeFile],
+    place_of: Callable[[str], int | None],
+    policy_blob: str | None,
+    remarks: Sequence[str] = (),
+) -> str:
     """The digest of everything that is read: while it stays the same, there is nothing to read again.
 
-    `place_of` gives the place of a path's root. The listed files and not the roots' tree ids: a link's target may lie
-    outside every root. Each with its root's place, because the order of the roots decides between twins, and with
-    the path that links lead to, because a copy in a link's place is a twin.
+    `place_of` gives the place of a path's root; `remarks` are what is said of files that are not read. The listed
+    files and not the roots' tree ids: a link's target may lie outside every root. Each with its root's place, because
+    the order of the roots decides between twins, and with the path that links lead to, because a copy in a link's
+    place is a twin.
     """
     rows = [[file.path, file.kind, file.blob_id, place_of(file.path), file.target] for file in files]
-    return digest_of(canonical([policy_blob, *rows]))
+    return digest_of(canonical([policy_blob, *remarks, *rows]))
 
 
 def _is_unchanged(previous: Revision | None, fingerprint: str, head: RemoteHead, plan: SourcePlan) -> bool:
@@ -201,6 +217,17 @@ class _FileReader:
         self._publish = publish
         self._cache = cache
         self._lookups = 0
+        self._held: dict[str, str] = {}
+
+    def originals(self, files: Sequence[TreeFile], readings: Sequence[Reading]) -> dict[str, str]:
+        """Digest -> blob id of what loaded: files, skills' other files, and what stands in for broken ones."""
+        found = dict(self._held)
+        blob_ids = {file.path: file.blob_id for file in files}
+        for reading in readings:
+            if reading.playbook is not None:
+                found[reading.blob] = blob_ids[reading.path]
+                found.update(self._skills.blob_ids(reading.path))
+        return found
 
     def read_all(self, files: Sequence[TreeFile]) -> tuple[list[Reading], list[Problem]]:
         limits = self._plan.limits
@@ -245,12 +272,11 @@ class _FileReader:
             if not isinstance(data, bytes):
                 continue
             reading = self._published(self._parse(path, data, ()))
-            if reading.playbook is not None and is_skill_file(path):
-                companions = self._companions_at(commit, path)
-                if companions is None:
-                    continue
-                reading = self._published(self._parse(path, data, companions))
+            if reading.playbook is None:
+                continue
+            reading, originals = self._read_at(commit, path, data, reading)
             if reading.playbook is not None:
+                self._held.update(originals)
                 return EarlierCopy(reading.playbook, commit)
         return None
 
@@ -269,16 +295,23 @@ class _FileReader:
         self._cache.put(key, reading, len(data))
         return reading, len(data)
 
-    def _companions_at(self, commit: str, path: str) -> Sequence[Companion] | None:
-        """A skill's other files at an earlier commit, because a held copy is what once was there; None for too many."""
+    def _read_at(self, commit: str, path: str, data: bytes, reading: Reading) -> tuple[Reading, dict[str, str]]:
+        """A good file as it was at an earlier commit, with the blob ids of its bytes and of a skill's other files.
+
+        A held copy is what once was there, the other files included. Without a playbook where those were too many.
+        """
         with closing(self._source.read(commit)) as tree:
+            blob_id = tree.blob_id(path)
+            originals = {digest_of(data): blob_id} if blob_id is not None else {}
+            if not is_skill_file(path):
+                return reading, originals
             try:
                 listed = tree.list_files(enter=self._plan.roots.enter, wanted=self._plan.roots.wanted)
                 skills = SkillFolders(tree, listed)
                 skills.hash_files(self._cache.hashes, only=path)
             except SourceTooLarge:
-                return None
-        return skills.of(path)
+                return replace(reading, playbook=None), {}
+        return self._published(self._parse(path, data, skills.of(path))), {**originals, **skills.blob_ids(path)}
 
     def _parse(self, path: str, data: bytes, companions: Sequence[Companion]) -> Reading:
         return read_file(path, data, limits=self._plan.limits, role=self._plan.role.value, companions=companions)

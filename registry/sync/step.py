@@ -1,14 +1,18 @@
-"""One source's step from a moved head to a publication: poll, fetch, read, judge. Nothing is written here."""
+"""One source's step from a moved head to a publication: poll, fetch, read, judge.
 
-from collections.abc import Callable
+Nothing is written here but original bytes, which nobody finds before a publication names them.
+"""
+
+from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from registry.catalog.revision import Revision, read_revision
 from registry.digest import digest_of
 from registry.errors import SourceFault
 from registry.ports import (
+    BlobStore,
     Counts,
     GitSource,
     Registration,
@@ -18,6 +22,7 @@ from registry.ports import (
     SyncStatus,
 )
 from registry.sync.judgement import judge
+from registry.sync.originals import keep_originals
 from registry.sync.source import ReadingCache, SourcePlan, SourceRead, read_source
 
 ACCEPT_POLICY = "accept-policy:"
@@ -40,7 +45,10 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """What a step found: the new status and, where something is to be put in force, the revision to publish."""
+    """What a step found: the new status and, where something is to be put in force, the revision to publish.
+
+    `blobs` are original bytes by digest that are to be stored before it; those of a large source are stored already.
+    """
 
     registration: Registration
     status: SyncStatus
@@ -49,6 +57,7 @@ class StepResult:
     previous: Revision | None = None
     lost: tuple[str, ...] = ()
     fault: SourceFault | None = None
+    blobs: Mapping[str, bytes] = field(default_factory=dict)
 
     @property
     def counts(self) -> Counts:
@@ -67,6 +76,7 @@ def run_steps(
     assignments: tuple[Assignment, ...],
     *,
     load_revision: Callable[[str], bytes | None],
+    blobs: BlobStore,
     cache: ReadingCache,
     now: Callable[[], datetime],
 ) -> tuple[StepResult, ...]:
@@ -88,7 +98,7 @@ def run_steps(
             if not fetched:
                 source.fetch(head)
                 fetched = True
-            results.append(_read(source, head, item, load_revision, cache, now))
+            results.append(_read(source, head, item, load_revision, blobs, cache, now))
         except SourceFault as fault:
             results.append(failed(item, fault, now(), head))
     return tuple(results)
@@ -113,6 +123,7 @@ def _read(
     head: RemoteHead,
     item: Assignment,
     load_revision: Callable[[str], bytes | None],
+    blobs: BlobStore,
     cache: ReadingCache,
     now: Callable[[], datetime],
 ) -> StepResult:
@@ -144,7 +155,15 @@ def _read(
     publish = read if judged.publish is read.revision else _as_read(judged.publish)
     if publish.digest == item.in_force:
         return StepResult(item.registration, status)
-    return StepResult(item.registration, status, item.in_force, publish, previous, judged.lost)
+    kept = _keep_originals(source, head, publish, blobs)
+    return StepResult(item.registration, status, item.in_force, publish, previous, judged.lost, blobs=kept)
+
+
+def _keep_originals(source: GitSource, head: RemoteHead, read: SourceRead, blobs: BlobStore) -> dict[str, bytes]:
+    if not read.originals:
+        return {}
+    with closing(source.read(head.commit)) as tree:
+        return keep_originals(tree, read.originals, blobs)
 
 
 def _plan(item: Assignment) -> SourcePlan:
@@ -173,7 +192,7 @@ def _descends(source: GitSource, old: str, new: str) -> bool:
 
 def _as_read(revision: Revision) -> SourceRead:
     body = revision.to_bytes()
-    return SourceRead(revision, body, digest_of(body), {})
+    return SourceRead(revision, body, digest_of(body), {}, {})
 
 
 def _unchanged(item: Assignment, head: RemoteHead, at: datetime) -> StepResult:

@@ -67,7 +67,8 @@ class _Job:
 class Worker:
     """Keeps every registered source in force.
 
-    Everything is used by the thread of `run` alone, but for the steps, which run in a pool and only read.
+    Everything is used by the thread of `run` alone, but for the steps, which run in a pool and write nothing but
+    original bytes.
     """
 
     def __init__(
@@ -276,10 +277,18 @@ class Worker:
         try:
             source = self._git.open(assignments[0].registration)
             results = run_steps(
-                source, assignments, load_revision=self._store.revision, cache=self._cache, now=self._now
+                source,
+                assignments,
+                load_revision=self._store.revision,
+                blobs=self._store,
+                cache=self._cache,
+                now=self._now,
             )
         except SourceFault as fault:
             results = tuple(failed(item, fault, self._now()) for item in assignments)
+        except Unavailable as pause:
+            waiting = SourceFault(f"the store cannot be used now, and the registry will try again: {pause}")
+            results = tuple(failed(item, waiting, self._now()) for item in assignments)
         except Exception as error:
             log.exception("sync failed", repository=assignments[0].registration.id)
             surprise = SourceFault(f"the registry failed on this source ({type(error).__name__}); it will try again.")
