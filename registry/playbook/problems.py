@@ -59,6 +59,9 @@ PROBLEM_CODES: Mapping[str, Code] = MappingProxyType(
         "no-purpose": Code(_WARNING, "nothing says what the playbook is for; its title or name stands in"),
         "read-tool-claims": Code(_WARNING, "a tool that only reads claims effects or asks for approval"),
         "tool-drift": Code(_WARNING, "one tool is defined in two ways"),
+        "near-duplicate": Code(_WARNING, "one purpose under two names in one catalog"),
+        "version-not-bumped": Code(_WARNING, "the content changed and the version did not"),
+        "shadow-drift": Code(_WARNING, "the central copy has moved on since the local one was made from it"),
         "next-unknown": Code(_WARNING, "a step leads to one that is not there"),
         "version-not-text": Code(_WARNING, "the version is written as a number"),
         "no-stop": Code(_WARNING, "nothing says when to stop"),
@@ -69,11 +72,13 @@ PROBLEM_CODES: Mapping[str, Code] = MappingProxyType(
         "duplicate-root": Code(_WARNING, "one name under two roots; the first root serves"),
         "symlink-dangling": Code(_WARNING, "a link leads nowhere or out of the repository"),
         "sub-path-missing": Code(_WARNING, "the registered part of the repository is not there"),
+        "skills-elsewhere": Code(_WARNING, "all skills stand outside the folders that are read"),
         "submodule": Code(_WARNING, "a submodule stands where playbooks are looked for"),
         "path-not-utf8": Code(_WARNING, "a path is not UTF-8"),
         "unrecognised": Code(_INFO, "a file that is no playbook does not parse"),
         "twin-identical": Code(_INFO, "two identical files are one playbook"),
         "deprecated": Code(_INFO, "the playbook says that it is deprecated"),
+        "owner-not-in-codeowners": Code(_INFO, "CODEOWNERS names another owner for the file"),
         "mixed-line-endings": Code(_INFO, "lines end in two different ways"),
     }
 )
