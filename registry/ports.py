@@ -13,6 +13,7 @@ from typing import Protocol
 from indexer.document import Document
 from policies.rules import Mark, Waiver, Withdrawal
 from registry.digest import Json
+from registry.runs.record import Run
 
 
 class Role(StrEnum):
@@ -202,7 +203,38 @@ class BlobStore(Protocol):
         ...
 
 
-class Store(BlobStore, Protocol):
+class RunStore(Protocol):
+    """The record of every run. Ids sort by the time at which a run was opened."""
+
+    def put_run(self, run: Run) -> None:
+        """Insert a run; Conflict where its id is taken, or its request's key by another run of that principal."""
+        ...
+
+    def run(self, run_id: str) -> Run | None:
+        """The run of that id, or None."""
+        ...
+
+    def run_by_key(self, principal: str, key: str) -> Run | None:
+        """The run that a principal opened with that key of a request, or None."""
+        ...
+
+    def runs(
+        self,
+        *,
+        repository: str | None = None,
+        name: str | None = None,
+        seen_by: tuple[str, str | None] | None = None,
+        limit: int,
+        before: str | None = None,
+    ) -> tuple[Run, ...]:
+        """Runs, newest first, older than the id `before`; those of one repository and of one name where given.
+
+        `seen_by` (principal, team) leaves those that the principal opened or whose repository was the team's.
+        """
+        ...
+
+
+class Store(BlobStore, RunStore, Protocol):
     """Everything that must outlive the process. Each method is one transaction; a kill between two loses neither.
 
     Every write stamps its rows with the next value of one global sequence, in commit order.
@@ -371,7 +403,7 @@ class TreeFile(Protocol):
 
     @property
     def target(self) -> str | None:
-        """The path that a link leads to inside the tree, None where it leads to nothing that can be read."""
+        """The file's own path, where a link is part of `path`; None for a link to nothing that can be read."""
         ...
 
 

@@ -149,12 +149,13 @@ def _parts(root: Mapping[str, Json], level: Mapping[str, Json]) -> list[Mapping[
             branches = cast("list[Json]", part.get(key, []))[:_PARTS_MAX]
             waiting.extend(each for each in branches if isinstance(each, Mapping))
         reference = part.get("$ref")
-        if isinstance(reference, str) and (target := _resolved(root, reference)) is not None:
+        if isinstance(reference, str) and (target := resolved(root, reference)) is not None:
             waiting.append(target)
     return parts
 
 
-def _resolved(root: Mapping[str, Json], reference: str) -> Mapping[str, Json] | None:
+def resolved(root: Mapping[str, Json], reference: str) -> Mapping[str, Json] | None:
+    """The schema in `root` that a local reference (`#/$defs/…`) leads to, or None."""
     at: Json = root
     if reference not in {"#", "#/"} and not reference.startswith("#/"):
         return None
@@ -248,7 +249,7 @@ def _applied(root: Mapping[str, Json], schema: Mapping[str, Json]) -> list[Mappi
         found.extend(cast("list[Json]", schema.get(key, [])))
     found.extend(cast("Mapping[str, Json]", schema.get("dependentSchemas", {})).values())
     if isinstance(reference := schema.get("$ref"), str):
-        found.append(_resolved(root, reference))
+        found.append(resolved(root, reference))
     return [each for each in found if isinstance(each, Mapping)]
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from registry.digest import Json
 from registry.playbook.text import Path
 
-# The fields whose texts are rendered when a playbook runs.
+# The one kind of document whose texts are templates, and the fields whose texts are rendered when a playbook runs.
+TEMPLATED_DOCUMENT = "playbook/1"
 RENDERED_KEYS = ("preconditions", "steps", "stop", "verification")
 
 _TEMPLATE = re.compile(r"\{\{(.*?)(?:\}\}|\Z)", re.DOTALL)

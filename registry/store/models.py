@@ -22,6 +22,7 @@ from sqlalchemy import (
     Table,
     Text,
     TypeDecorator,
+    UniqueConstraint,
 )
 
 SCHEMA_VERSION_TABLE = "schema_version"
@@ -238,4 +239,30 @@ audit_log = Table(
     _sequence(),
     # An id of the log is never given a second time, not even after old entries were removed.
     sqlite_autoincrement=True,
+)
+
+runs = Table(
+    "runs",
+    METADATA,
+    Column("id", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("version", Prose, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("source", JSON, nullable=False),
+    Column("snapshot", Text, nullable=False),
+    Column("repository", Text),
+    Column("task", Prose),
+    Column("principal", Prose, nullable=False),
+    Column("inputs", JSON, nullable=False),
+    Column("opened_at", Instant, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("team", Prose),
+    Column("request_key", Text),
+    Column("request", Text),
+    _sequence(),
+    # A list is one of these and goes from the newest id on.
+    Index("ix_runs_repository", "repository", "id"),
+    Index("ix_runs_name", "name", "id"),
+    Index("ix_runs_team", "team", "id"),
+    UniqueConstraint("principal", "request_key", name="uq_runs_request_key"),
 )

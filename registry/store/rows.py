@@ -1,6 +1,6 @@
 """One function a direction between the values of `registry.ports` and the rows of `models`."""
 
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from datetime import datetime
 
 from sqlalchemy import RowMapping
@@ -19,7 +19,10 @@ from registry.ports import (
     SyncStatus,
     Token,
 )
+from registry.runs.record import Run, RunState
 from registry.store.engine import Row
+
+_RUN_MEMBERS = tuple(member.name for member in fields(Run))
 
 
 def registration_row(value: Registration) -> Row:
@@ -147,6 +150,16 @@ def audit_row(value: AuditEntry) -> Row:
 def audit_entry(row: RowMapping) -> AuditEntry:
     """The audit entry of a row."""
     return AuditEntry(**_without_sequence(row))
+
+
+def run_row(value: Run) -> Row:
+    """The row of a run."""
+    return {**{name: getattr(value, name) for name in _RUN_MEMBERS}, "state": value.state.value}
+
+
+def run(row: RowMapping) -> Run:
+    """The run of a row."""
+    return Run(**{**_without_sequence(row), "state": RunState(row["state"])})
 
 
 def _without_sequence(row: RowMapping) -> Row:

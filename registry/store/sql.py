@@ -9,6 +9,7 @@ from registry.store.blobs import Blobs
 from registry.store.content import Content
 from registry.store.engine import open_database
 from registry.store.rules import Rules
+from registry.store.runs import Runs
 from registry.store.schema import bring_up_to_date
 from registry.store.sources import Sources
 from registry.store.tokens import Tokens
@@ -21,7 +22,7 @@ DRIVERS = {
 }
 
 
-class SqlStore(Sources, Content, Blobs, Rules, Tokens, AuditLog):
+class SqlStore(Sources, Content, Blobs, Rules, Runs, Tokens, AuditLog):
     """Everything that must outlive the process, in SQL. Thread-safe; made by `open_store`.
 
     A method that finds nothing to change leaves the sequence alone. Any method may raise Unavailable (a later attempt
