@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 
 from indexer.analysis import STOP_WORDS, TERM_LENGTH_MAX, fold_name, terms
 from indexer.document import Document, document_id
+from indexer.memory import MemoryReader
 from indexer.query import TERMS_MAX, question
 from indexer.ranking import Scorer
 from indexer.reader import IndexReader
+from indexer.schema import record
 from indexer.tally import CatalogStatistics, content
 from indexer.writer import IndexWriter
 
@@ -121,3 +123,16 @@ def test_other_scopes_change_no_score(catalog, foreign, text):
                 writer.apply([*own, *added], [])
             answers.append(IndexReader(Path(path)).search(text, scopes=("central",), statistics=statistics))
     assert answers[0] == answers[1]
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60)
+@given(
+    catalogs, some_texts | st.lists(st.sampled_from(WORDS), min_size=1).map(" ".join), st.integers(1, 20), word_tuples
+)
+def test_a_catalog_in_memory_is_searched_like_one_on_disk(catalog, text, limit, tags):
+    with tempfile.TemporaryDirectory() as path:
+        with IndexWriter(Path(path)) as writer:
+            writer.apply(catalog, [])
+        expected = IndexReader(Path(path)).search(text, scopes=SCOPES, tags=tags[:1], limit=limit)
+    kept = MemoryReader((record(document), document.tags) for document in catalog)
+    assert kept.search(text, tags=tags[:1], limit=limit) == expected
