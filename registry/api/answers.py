@@ -17,6 +17,10 @@ NOSNIFF = (b"x-content-type-options", b"nosniff")
 NO_CACHE = (b"cache-control", b"no-cache")
 NO_STORE = (b"cache-control", b"no-store")
 JSON = (b"content-type", b"application/json")
+OCTETS = (b"content-type", b"application/octet-stream")
+# What somebody wrote into a repository is no page of the registry, whatever a browser makes of it.
+ATTACHMENT = (b"content-disposition", b"attachment")
+NO_SCRIPTS = (b"content-security-policy", b"default-src 'none'; sandbox")
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ ROUTES = (
     schemas.get_schema,
     pages.get_problem_page,
 )
-"""What the framework routes; the front answers catalogs, snapshots, documents and search itself."""
+"""What the framework routes; the front answers catalogs, snapshots, documents, blobs and search itself."""
 
 DISTRIBUTION = "playbook-registry"
 THREADS = 32
@@ -70,7 +70,7 @@ def create_app(
     """The application, to be served by any ASGI server; its lifespan ends its threads, not the services.
 
     `anonymous_read` says whether reading needs a token. `metrics` gives Prometheus text; `observe` is told of every
-    answer: the call (catalog, snapshot, document, search, other), the status, the seconds.
+    answer: the call (catalog, snapshot, document, blob, search, other), the status, the seconds.
     """
     threads = Threads("api", THREADS, QUEUE_MAX)
     waiting = Threads("api-wait", WAITING_THREADS, 0)

@@ -104,6 +104,16 @@ READS = (
         conditional=True,
     ),
     Call(
+    Call(
+        "GET",
+        "/v1/blobs/{digest}",
+        "The original bytes of a file that an entry or a document names",
+        {200: "The bytes, to be saved."},
+        "catalogs",
+        problems=("snapshot-unknown",),
+        media_type="application/octet-stream",
+        conditional=True,
+    ),
         "GET",
         "/v1/playbooks/{name}",
         "The effective entry of a name with its contract",

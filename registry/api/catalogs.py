@@ -1,4 +1,4 @@
-"""The hot reads: catalogs in force, snapshots and documents, as bytes with their headers (http-api.md, Read).
+"""The hot reads: catalogs in force, snapshots, documents and blobs, as bytes with their headers (http-api.md, Read).
 
 A catalog in force, or that it has not changed, is answered from memory on the event loop, and what was answered is
 kept in `ready` to be given again. Whatever needs work goes to a thread.
@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from registry.api.addresses import choose_repository, parse_address
-from registry.api.answers import JSON, NO_CACHE, NOSNIFF, Answer, Headers
+from registry.api.answers import (
+    ATTACHMENT,
+    JSON,
+    NO_CACHE,
+    NO_SCRIPTS,
+    NOSNIFF,
+    OCTETS,
+    Answer,
+    Headers,
+)
 from registry.api.conditional import ENCODABLE_BYTES_MIN, Encoding, etag_header, matches, negotiate
 from registry.api.parameters import read_parameters
 from registry.api.ready import ReadyAnswers
@@ -46,7 +55,7 @@ class _Question:
 
 
 class CatalogCalls:
-    """Answers `GET /v1/catalogs/…`, `/v1/snapshots/…` and `/v1/documents/…`."""
+    """Answers `GET /v1/catalogs/…`, `/v1/snapshots/…`, `/v1/documents/…` and `/v1/blobs/…`."""
 
     def __init__(self, catalogs: Catalogs, threads: Threads, *, public: bool) -> None:
         self._catalogs = catalogs
@@ -118,6 +127,19 @@ class CatalogCalls:
         read_parameters(query, ())
         digest = _digest(tail)
         return await self._immutable_answer(digest, await self._threads.run(self._catalogs.document, digest), wanted)
+
+    async def blob(self, tail: bytes, query: bytes, wanted: Wanted) -> Answer:
+        """The immutable bytes of a file as git has them, to be saved and never shown. Raises Unknown.
+
+        They are sent as they are: a coding of files of up to 16 MiB would drive catalogs out of the cache.
+        """
+        read_parameters(query, ())
+        digest = _digest(tail)
+        body = await self._threads.run(self._catalogs.blob, digest)
+        headers = [OCTETS, NOSNIFF, ATTACHMENT, NO_SCRIPTS, self._immutable, (b"etag", etag_header(digest, None))]
+        if wanted.if_none_match is not None and matches(wanted.if_none_match, digest):
+            return Answer(304, headers)
+        return Answer(200, headers, body)
 
     def _ask(self, tail: bytes, query: bytes) -> _Question:
         address = parse_address(tail)

@@ -91,8 +91,8 @@ _KINDS = (
     Kind(
         "snapshot-unknown",
         404,
-        "No such snapshot or document",
-        "No snapshot or document with that digest was ever handed out.",
+        "No such snapshot, document or file",
+        "No snapshot, document or file with that digest was ever handed out.",
         "Take the digest from a catalog's Catalog-Digest header or from an entry.",
     ),
     Kind(

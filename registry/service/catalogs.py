@@ -168,6 +168,14 @@ class Catalogs:
         if version is not None or digest is not None:
             head = _exact(verdict, version, digest)
         else:
+    def blob(self, digest: str) -> bytes:
+        """The original bytes of a file that an entry or a document names. Raises Unknown for any other digest."""
+        _require_digest(digest)
+        data = self._store.blob(digest)
+        if data is None:
+            raise Unknown("snapshot", f"no file with the digest {digest} was ever handed out.", digest=digest)
+        return data
+
             found = verdict.serving
             if found is None:
                 raise PlaybookUnavailable(
