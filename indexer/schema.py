@@ -138,4 +138,5 @@ def recall_factor(document_id: str, content: Content) -> float:
     """
     length, shuffle = content.lengths[FIELDS.index("all")], _key(document_id.encode())[0]
     factor = 2.2 / (1.0 + 1.2 * (0.25 + 0.75 * length / _TYPICAL_LENGTH))
-    return factor * (1.0 + shuffle / 2**64 / 1_000)
+    # The index takes a negative weight for none, so that nothing counts less than as it is.
+    return max(1.0, factor * (1.0 + shuffle / 2**64 / 1_000))
