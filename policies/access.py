@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from policies.ruleset import AccessRule, Who
+from policies.ruleset import AccessRule, RuleSet, Who
 
 
 class Scope(StrEnum):
@@ -131,6 +131,36 @@ def may_execute(principal: Principal | None, subject: Subject, rules: Iterable[A
         if matches(rule, principal, subject):
             return _by_rule(rule, subject)
     return Permission(allowed=True, reason="No access rule speaks of it: any token with playbook:execute may.")
+
+
+def may_record_worktree(principal: Principal | None, subject: Subject, rules: RuleSet) -> Permission:
+    """Whether `principal` may have a run of a working tree's copy recorded, as far as it is a matter of who asks.
+
+    Where the policy file says `worktree: deny` nobody may; else whoever may execute such a copy. That a required name
+    is never run from a working tree is not said here: it holds for everybody (merge.md, The policy file).
+    """
+    permission = may_execute(principal, subject, rules.access)
+    if permission.allowed and rules.worktree == "deny":
+        return Permission(allowed=False, reason="The policy file does not allow runs of working-tree copies.")
+    return permission
+
+
+@dataclass(frozen=True, slots=True)
+class RunsSeen:
+    """Which runs a principal may look at: all of them, or those that it opened and those of its team's repositories."""
+
+    everybodys: bool
+    principal: str
+    team: str | None
+
+    def covers(self, opened_by: str, team: str | None) -> bool:
+        """Whether a run that `opened_by` opened in a repository of `team` is among them."""
+        return self.everybodys or opened_by == self.principal or (team is not None and team == self.team)
+
+
+def runs_seen(principal: Principal) -> RunsSeen:
+    """The runs that `principal` may look at: the platform team and admins see everybody's."""
+    return RunsSeen(principal.holds(Scope.POLICY_WRITE), principal.name, principal.team)
 
 
 def matches(rule: AccessRule, principal: Principal, subject: Subject) -> bool:

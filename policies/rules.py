@@ -103,7 +103,7 @@ def scoped(rules: RuleSet, *, repository: str | None, on: date) -> RuleSet:
 
     Marks and withdrawals concern every repository; a waiver concerns its own alone, until it ends. Publication and
     access are left out: the first shapes a revision when it is read, the second is asked when a playbook is executed,
-    and neither may give a catalog another digest.
+    and neither may give a catalog another digest. Nor does what is said of working trees.
     """
     return combine(
         RuleSet(
@@ -126,7 +126,8 @@ def tighten(old: RuleSet, new: RuleSet) -> RuleSet:
     """What holds while a revision with the rules `new` is suspended and the one with `old` is in force.
 
     Marks and withdrawals of both; the waivers of `old` as far as `new` still grants them (merge.md, A mass change).
-    Publication and access stay those of `old`: they belong to the revision that is served.
+    Publication and access stay those of `old`: they belong to the revision that is served. Either may deny runs of
+    working-tree copies.
     """
     granted = _last_days(new.waivers)
     kept = (
@@ -141,6 +142,7 @@ def tighten(old: RuleSet, new: RuleSet) -> RuleSet:
             withdrawals=(*old.withdrawals, *new.withdrawals),
             publication=old.publication,
             access=old.access,
+            worktree=combine(old, new).worktree,
         )
     )
 
@@ -161,18 +163,20 @@ def weakens(old: RuleSet, new: RuleSet) -> tuple[str, ...]:
     return (*dropped, *(sentence for sentence in eased if sentence))
 
 
-def unmatched(rules: RuleSet, names_and_tags: Mapping[str, Collection[str]]) -> tuple[tuple[Mark, str | None], ...]:
+def unmatched(
+    rules: RuleSet, names_and_tags: Mapping[str, Collection[str]], *, nearest_max: int = NEAREST_MARKS_MAX
+) -> tuple[tuple[Mark, str | None], ...]:
     """Marks that match no central playbook, in canonical order, each with the nearest name or tag there is, or None.
 
     `names_and_tags` maps the key of each central playbook to its tags (merge.md, required-unmatched). Only the first
-    `NEAREST_MARKS_MAX` such marks get a nearest word: looking for it is quadratic, and a policy file is not ours.
+    `nearest_max` such marks get a nearest word: looking for it is quadratic, and a policy file is not ours.
     """
     tags = {tag for found in names_and_tags.values() for tag in found}
     loose = [
         mark for mark in canonical_marks(rules.marks) if (mark.name not in names_and_tags and mark.tag not in tags)
     ]
     return tuple(
-        (mark, _nearest(mark, names_and_tags if mark.tag is None else tags) if at < NEAREST_MARKS_MAX else None)
+        (mark, _nearest(mark, names_and_tags if mark.tag is None else tags) if at < nearest_max else None)
         for at, mark in enumerate(loose)
     )
 

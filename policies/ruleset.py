@@ -95,17 +95,24 @@ class AccessRule:
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
-    """Every rule in force. The order of `access` is part of its meaning; that of the other tuples is not."""
+    """Every rule in force. The order of `access` is part of its meaning; that of the other tuples is not.
+
+    `worktree` says whether a copy in a working tree, which nobody has reviewed, may be run at all.
+    """
 
     marks: tuple[Mark, ...] = ()
     waivers: tuple[Waiver, ...] = ()
     withdrawals: tuple[Withdrawal, ...] = ()
     publication: PublicationRules = field(default_factory=PublicationRules)
     access: tuple[AccessRule, ...] = ()
+    worktree: Effect = "allow"
 
 
 def combine(*rulesets: RuleSet) -> RuleSet:
-    """All rules of all sets, each once, in canonical order; access lists follow one another as the sets do."""
+    """All rules of all sets, each once, in canonical order; access lists follow one another as the sets do.
+
+    One set that denies runs of working-tree copies is enough.
+    """
     return RuleSet(
         marks=canonical_marks(mark for rules in rulesets for mark in rules.marks),
         waivers=canonical_waivers(waiver for rules in rulesets for waiver in rules.waivers),
@@ -114,6 +121,7 @@ def combine(*rulesets: RuleSet) -> RuleSet:
             frozenset(name for rules in rulesets for name in rules.publication.required_fields)
         ),
         access=tuple(dict.fromkeys(rule for rules in rulesets for rule in rules.access)),
+        worktree="deny" if any(rules.worktree == "deny" for rules in rulesets) else "allow",
     )
 
 
@@ -158,6 +166,8 @@ def to_json(rules: RuleSet) -> dict[str, Json]:
         ],
         "publication": sorted(ordered.publication.required_fields),
         "access": [_access_json(rule) for rule in ordered.access],
+        # Only where it says something: rules that were written before there was this one keep their digest.
+        **({"worktree": "deny"} if ordered.worktree == "deny" else {}),
     }
 
 
@@ -176,6 +186,7 @@ def from_json(data: Mapping[str, Json]) -> RuleSet:
             ),
             publication=PublicationRules(_words(data["publication"])),
             access=tuple(_read_access(item) for item in _objects(data["access"])),
+            worktree=_effect(data.get("worktree", "allow")),
         )
     )
 
@@ -233,11 +244,8 @@ def _read_waiver(item: Mapping[str, Json]) -> Waiver:
 
 
 def _read_access(item: Mapping[str, Json]) -> AccessRule:
-    effect = item["effect"]
-    if effect not in {"allow", "deny"}:
-        raise ValueError("an access rule either allows or denies")
     return AccessRule(
-        effect="allow" if effect == "allow" else "deny",
+        effect=_effect(item["effect"]),
         who=_read_who(item["who"]),
         tags=_words(item["tags"]),
         names=_words(item["names"]),
@@ -258,6 +266,12 @@ def _origin(value: Json) -> Origin:
     if value == "api":
         return "api"
     raise ValueError("the origin of a rule is policy-file or api")
+
+
+def _effect(value: Json) -> Effect:
+    if value not in {"allow", "deny"}:
+        raise ValueError("a rule either allows or denies")
+    return "allow" if value == "allow" else "deny"
 
 
 def _text(value: Json) -> str:

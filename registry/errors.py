@@ -8,16 +8,20 @@
     │   ├── RequestInvalid       request-invalid
     │   ├── Unauthenticated      unauthenticated
     │   ├── Forbidden            forbidden
+    │   ├── Refused              refused
     │   ├── AddressRefused       address-refused
-    │   ├── Unknown              playbook-unknown, repository-unknown, snapshot-unknown, route-unknown
+    │   ├── Unknown              playbook-unknown, repository-unknown, snapshot-unknown, run-unknown, route-unknown
     │   ├── Conflict             conflict
     │   ├── PlaybookUnavailable  playbook-unavailable
+    │   ├── InputsInvalid        inputs-invalid
     │   ├── SnapshotGone         snapshot-gone
     │   └── TooLarge             too-large
     ├── SourceFault              a git remote did not give what was wanted; `state` says what happens next
     │   ├── Unreachable, Unauthorized, RateLimited, DiskFull      passing: tried again with backoff
     │   └── BranchMissing, EmptyRepository, Corrupt, SourceTooLarge, HostKeyMismatch, SourceAddressRefused
     ├── Unavailable              unavailable: try again after `retry_after_s`
+    ├── Untrusted                what came is not what its digest names, or no registry's answer at all
+    ├── TooManyRequests          rate-limited: the caller asks too often; try again after `retry_after_s`
     ├── StoreFault               the store broke a promise or could not be opened
     └── SettingsInvalid          the environment does not make a working configuration
 
@@ -79,6 +83,12 @@ class Forbidden(Refusal):
     code = "forbidden"
 
 
+class Refused(Refusal):
+    """A copy that may not run here, whoever asks: another one serves, or the name is required."""
+
+    code = "refused"
+
+
 class AddressRefused(Refusal):
     """A URL whose scheme, host or address is not allowed here."""
 
@@ -86,7 +96,7 @@ class AddressRefused(Refusal):
 
 
 class Unknown(Refusal):
-    """Something that was never here; `kind` is playbook, repository, snapshot or route."""
+    """Something that was never here; `kind` is playbook, repository, snapshot, run, token or route."""
 
     def __init__(self, kind: str, detail: str, **extra: object) -> None:
         super().__init__(detail, **extra)
@@ -104,6 +114,12 @@ class PlaybookUnavailable(Refusal):
     """A known name that nobody serves; `extra["outcome"]` says by which row of the table."""
 
     code = "playbook-unavailable"
+
+
+class InputsInvalid(Refusal):
+    """Inputs that do not fit the playbook's schema; `extra["violations"]` says where, and what was allowed."""
+
+    code = "inputs-invalid"
 
 
 class SnapshotGone(Refusal):
@@ -207,6 +223,27 @@ class Unavailable(RegistryError):
         super().__init__(detail)
         self.detail = detail
         self.retry_after_s = retry_after_s
+
+
+class TooManyRequests(RegistryError):
+    """More requests than one caller may make; the next one is granted after `retry_after_s` seconds."""
+
+    code = "rate-limited"
+
+    def __init__(self, detail: str, *, retry_after_s: int = 1) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.retry_after_s = retry_after_s
+
+
+class Untrusted(RegistryError):
+    """Bytes that are not what their digest names, or an answer that no registry gives: nothing of it is used."""
+
+    code = "untrusted"
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(detail)
+        self.detail = detail
 
 
 class StoreFault(RegistryError):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 METHOD_NOT_ALLOWED = "method-not-allowed"
+MISDIRECTED = "misdirected"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,14 @@ _KINDS = (
         "Use a token that has the scope that is named, of the team that owns the repository.",
     ),
     Kind(
+        "refused",
+        403,
+        "This copy does not run here",
+        "A run opens only for the copy that serves now. Another copy was asked for, or a working tree's copy of a name "
+        "that is required. Nobody is let off this, whatever the token.",
+        "Read the playbook again and run the copy that serves; `serving` names it.",
+    ),
+    Kind(
         "address-refused",
         403,
         "Address refused",
@@ -94,6 +103,14 @@ _KINDS = (
         "No such snapshot, document or file",
         "No snapshot, document or file with that digest was ever handed out.",
         "Take the digest from a catalog's Catalog-Digest header or from an entry.",
+    ),
+    Kind(
+        "run-unknown",
+        404,
+        "No such run",
+        "There is no run with that id among those that the token may look at: its own, those of its team's "
+        "repositories, and with `policy:write` everybody's.",
+        "Look for the id in GET /v1/runs, or use the token that opened it.",
     ),
     Kind(
         "token-unknown",
@@ -138,7 +155,37 @@ _KINDS = (
         "The snapshot was handed out once and has been collected since.",
         "Fetch the catalog in force.",
     ),
-    Kind("too-large", 413, "Too large", "The body is over 1 MiB, or a search text over 32 KiB.", "Send less."),
+    Kind(
+        "too-large",
+        413,
+        "Too large",
+        "The body is over 1 MiB, that of a preview over 8 MiB, or a search text over 32 KiB.",
+        "Send less.",
+    ),
+    Kind(
+        MISDIRECTED,
+        421,
+        "Not served under this host",
+        "The Host header names a host under which MCP is not served. A web page that had its own name point at the "
+        "registry's address would send such a request.",
+        "Set REGISTRY_PUBLIC_URL to the URL that hosts use, or name further hosts in REGISTRY_MCP_ALLOWED_HOSTS.",
+    ),
+    Kind(
+        "rate-limited",
+        429,
+        "Too many requests",
+        "One caller, told by its token or else by its address, has asked more often than REGISTRY_MCP_RATE_PER_S "
+        "allows.",
+        "Ask again after the seconds in the Retry-After header, and less often from then on.",
+    ),
+    Kind(
+        "inputs-invalid",
+        422,
+        "The inputs do not fit the playbook",
+        "The playbook's schema does not accept the inputs. `violations` lists every place by JSON pointer, with what "
+        "is allowed there; `more` says that there are more than are listed.",
+        "Correct the inputs that are named; GET /v1/playbooks/{name} has the whole schema as `contract.inputs`.",
+    ),
     Kind(
         "internal",
         500,

@@ -91,6 +91,9 @@ class PolicyDocument(Shape):
     waivers: list[WaiverRule] = ABSENT
     publication: Publication = ABSENT
     access: list[AccessLine] = ABSENT
+    worktree: Literal["allow", "deny"] = Field(
+        ABSENT, description="Whether copies in working trees, which nobody reviewed, may run; never a required name's."
+    )
 
 
 POLICY_SHAPES: Final[Mapping[tuple[str, ...], type[Shape]]] = MappingProxyType(

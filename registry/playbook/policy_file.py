@@ -116,6 +116,7 @@ def _rules(fields: Item, case_sensitive_hosts: frozenset[str]) -> RuleSet:
                 frozenset(key for key, value in _mapping(fields, "publication").items() if value == "required")
             ),
             access=tuple(_access(each) for each in _items(fields, "access")),
+            worktree="deny" if fields.get("worktree") == "deny" else "allow",
         )
     )
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 WORD_CHARS_MAX = 64
 WORDS_COMPARED_MAX = 200
 WORDS_LISTED_MAX = 24
+_ALIKE_MIN = 0.3
 
 
 def distance(one: str, other: str, *, at_most: int) -> int:
@@ -26,6 +27,25 @@ def nearest(word: str, known: Iterable[str], *, at_most: int = 2) -> str | None:
     scored = ((distance(word.casefold(), candidate, at_most=at_most), candidate) for candidate in sorted(known))
     best = min(scored, default=(at_most + 1, ""))
     return best[1] if best[0] <= at_most else None
+
+
+def alike(name: str, known: Iterable[str], *, at_most: int = 3) -> tuple[str, ...]:
+    """The names of playbooks that could have been meant by `name`, the likeliest first: misspelt, or of the same words.
+
+    Names are keys: lower case, their words apart by hyphens.
+    """
+    words = frozenset(name.split("-"))
+    scored: list[tuple[float, str]] = []
+    for each in known:
+        others = frozenset(each.split("-"))
+        score = len(words & others) / len(words | others)
+        # Most names are told apart by their ends, which costs far less than a distance.
+        if each[:1] == name[:1] or each[-1:] == name[-1:]:
+            off = distance(name, each, at_most=2)
+            score = max(score, 1 - off / 10) if off <= 2 else score
+        if score >= _ALIKE_MIN:
+            scored.append((-score, each))
+    return tuple(each for _, each in sorted(scored)[:at_most])
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:

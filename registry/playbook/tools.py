@@ -38,6 +38,15 @@ def undeclared_tools(fields: Fields) -> Iterator[tuple[Path, str]]:
             yield at, message + suggestion(name, declared | used.keys())
 
 
+def risk_classes(fields: Fields) -> frozenset[str]:
+    """The risk classes of all tools that a document declares, whichever of them its steps name.
+
+    Spelt as the format spells them: other formats' `customer-comms` or `Money` must not slip past a rule.
+    """
+    risks = (tool.get("risk") for tool in _mappings(fields.get("tools")))
+    return frozenset(each.strip().casefold().replace("-", "_") for each in risks if isinstance(each, str))
+
+
 def _family(name: str) -> str:
     head, dot, _ = name.partition(".")
     return head + dot if dot else ""

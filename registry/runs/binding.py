@@ -43,11 +43,10 @@ class Procedure:
     given: Given
     unset: tuple[str, ...] = ()
 
-    def to_json(self, *, required: bool) -> dict[str, Json]:
-        """The wire's procedure without its report; `required` says whether the name is required where it runs."""
+    def to_json(self) -> dict[str, Json]:
+        """The wire's procedure without what a catalog says of the copy, and without its report."""
         return {
             **self.body,
-            "required": required,
             "inputs": self.given.inputs,
             "inputs_checked": self.given.checked,
             "defaulted": list(self.given.defaulted),

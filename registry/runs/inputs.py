@@ -48,14 +48,15 @@ def take(
     Bounds come first, so that nothing else has to look at what is out of them. Defaults are filled in after the
     caller's own inputs were found right, and have to be right as well.
     """
-    unfit = _beyond(inputs, limits)
+    unfit = beyond(inputs, limits)
     if unfit is not None:
         return unfit
     sent = cast("Mapping[str, Json]", inputs)
     return Given(sent, checked=False) if schema is None else _checked(schema, sent)
 
 
-def _beyond(inputs: Json, limits: InputLimits) -> Unfit | None:
+def beyond(inputs: Json, limits: InputLimits = DEFAULT_INPUT_LIMITS) -> Unfit | None:
+    """Why inputs are out of bounds, whatever playbook they are for, or None."""
     if found := unreadable(inputs, limits=limits):
         return Unfit(found)
     size_bytes = len(canonical(inputs))

@@ -10,6 +10,8 @@ from registry.digest import Json
 
 RUN_PREFIX: Final = "run_"
 RANDOM_BYTES: Final = 10
+WORKTREE: Final = "worktree"
+"""The `kind` of the source of a copy that stands in a working tree."""
 # Crockford's base 32: without i, l, o and u, and in the order of ASCII, so that sorted ids are in the order of time.
 _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 _TIME_BITS: Final = 48
@@ -29,7 +31,8 @@ class Run:
     `source` is that of the copy's entry; of a working-tree copy its kind is `worktree`, and it says `unreviewed`.
     `snapshot` is the digest of the catalog that it was opened under, and `repository` the one that was named, whether
     it is registered or not. `team` is the team of the repository at that time, who may look at it later. `request_key`
-    is the caller's own name for the request and `request` the digest of what it asked for; neither is shown.
+    is the caller's own name for the request and `request` the digest of what it asked for; `defaulted` are the pointers
+    of those inputs that the playbook's schema gave. None of these four is shown with the run.
     """
 
     id: str
@@ -47,6 +50,7 @@ class Run:
     team: str | None = None
     request_key: str | None = None
     request: str | None = None
+    defaulted: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Json]:
         """The wire's run (http-api.md, Shapes)."""

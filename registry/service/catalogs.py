@@ -18,6 +18,7 @@ from registry.catalog.snapshot import compose_full, copy_json, entry_json
 from registry.digest import Json, digest_of, is_digest
 from registry.errors import PlaybookUnavailable, RequestInvalid, StoreFault, Unknown
 from registry.names import require_name_key
+from registry.playbook.spelling import alike
 from registry.ports import Store, SyncStatus
 from registry.service.cache import ByteCache, EntryCache, SingleFlight
 from registry.service.handout import Composed, HandOut
@@ -62,6 +63,19 @@ class CatalogAnswer:
     age_s: int
     registered: bool
     validity: Validity
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Whose catalog a spelling asks for: `repository` is the id that it means, None for central's own.
+
+    Where it is not `registered`, the answer is central's catalog. `fresh` and `age_s` are the answer's.
+    """
+
+    repository: str | None
+    registered: bool
+    fresh: bool
+    age_s: int
 
 
 class Catalogs:
@@ -154,6 +168,14 @@ class Catalogs:
             raise Unknown("snapshot", f"no document with the digest {digest} was ever handed out.", digest=digest)
         return body
 
+    def blob(self, digest: str) -> bytes:
+        """The original bytes of a file that an entry or a document names. Raises Unknown for any other digest."""
+        _require_digest(digest)
+        data = self._store.blob(digest)
+        if data is None:
+            raise Unknown("snapshot", f"no file with the digest {digest} was ever handed out.", digest=digest)
+        return data
+
     def playbook(
         self, name: str, repository: str | None, *, version: str | None = None, digest: str | None = None
     ) -> dict[str, Json]:
@@ -164,25 +186,13 @@ class Catalogs:
         """
         key = self._key(repository)
         catalog, _ = self._in_force.catalog(key)
-        verdict = _verdict(catalog, name)
+        verdict = verdict_of(catalog, name)
         if version is not None or digest is not None:
             head = _exact(verdict, version, digest)
         else:
-    def blob(self, digest: str) -> bytes:
-        """The original bytes of a file that an entry or a document names. Raises Unknown for any other digest."""
-        _require_digest(digest)
-        data = self._store.blob(digest)
-        if data is None:
-            raise Unknown("snapshot", f"no file with the digest {digest} was ever handed out.", digest=digest)
-        return data
-
             found = verdict.serving
             if found is None:
-                raise PlaybookUnavailable(
-                    f"{verdict.name} is not served to {key.repository or 'anyone'}: {verdict.decision.reason}",
-                    outcome=verdict.decision.outcome.value,
-                    name=verdict.name,
-                )
+                raise unavailable(verdict, key.repository)
             head = found
         return {
             **entry_json(verdict, head),
@@ -195,7 +205,7 @@ class Catalogs:
         """Every copy of a name, which one serves, and the decision in words. Raises Unknown for an unknown name."""
         key = self._key(repository)
         catalog, _ = self._in_force.catalog(key)
-        verdict = _verdict(catalog, name)
+        verdict = verdict_of(catalog, name)
         serving = verdict.serving
         copies: list[Json] = []
         for side, copy in verdict.copies():
@@ -215,6 +225,10 @@ class Catalogs:
         key = self._key(repository)
         return key, self._in_force.catalog(key)[0]
 
+    def key_of(self, repository: str | None) -> Key:
+        """What is in force for a repository in any spelling; equal keys are equal catalogs. Raises as `current`."""
+        return self._key(repository)
+
     def digest_of(self, key: Key) -> str:
         """The digest of the snapshot of a key, handed out and so remembered."""
         return self._digest(key)
@@ -222,6 +236,15 @@ class Catalogs:
     def state_of(self, repository: str | None) -> tuple[bool, int]:
         """(fresh, age in seconds) of the older of the two sources' last successful check."""
         return self._state(self._in_force.view, repository, self._now())[:2]
+
+    def asked(self, repository: str | None) -> Asked:
+        """Whose catalog a repository in any spelling gets, and how current it is. Touches memory only.
+
+        Raises RepositoryInvalid.
+        """
+        identity, registered = self._identify(repository, registered_required=False)
+        fresh, age_s = self.state_of(identity)
+        return Asked(None if repository is None else self._in_force.resolve(repository), registered, fresh, age_s)
 
     def _state(self, view: View, repository: str | None, now: datetime) -> tuple[bool, int, datetime]:
         """(fresh, age in seconds, when either is another one)."""
@@ -365,13 +388,25 @@ def _state(verdict: Verdict, side: Side, catalog: Catalog) -> str:
     return copy.state.value if copy is not None else CopyState.ABSENT.value
 
 
-def _verdict(catalog: Catalog, name: str) -> Verdict:
+def verdict_of(catalog: Catalog, name: str) -> Verdict:
+    """The verdict on a name in any spelling. Raises NameInvalid, or Unknown with the `nearest` names."""
     key = require_name_key(name)
     verdict = catalog.verdict(key)
     if verdict is None:
         where = catalog.repository or "the central catalog"
-        raise Unknown("playbook", f"no playbook is named {key} in {where}: search for what it does.", name=key)
+        near = alike(key, (each.name for each in catalog.verdicts()))
+        hint = f"did you mean {' or '.join(near)}?" if near else "search for what it does."
+        raise Unknown("playbook", f"no playbook is named {key} in {where}: {hint}", name=key, nearest=list(near))
     return verdict
+
+
+def unavailable(verdict: Verdict, repository: str | None) -> PlaybookUnavailable:
+    """The refusal of a name that nobody serves, with the outcome that says so."""
+    return PlaybookUnavailable(
+        f"{verdict.name} is not served to {repository or 'anyone'}: {verdict.decision.reason}",
+        outcome=verdict.decision.outcome.value,
+        name=verdict.name,
+    )
 
 
 def _exact(verdict: Verdict, version: str | None, digest: str | None) -> Head:

@@ -259,6 +259,7 @@ runs = Table(
     Column("team", Prose),
     Column("request_key", Text),
     Column("request", Text),
+    Column("defaulted", JSON, nullable=False),
     _sequence(),
     # A list is one of these and goes from the newest id on.
     Index("ix_runs_repository", "repository", "id"),

@@ -154,12 +154,16 @@ def audit_entry(row: RowMapping) -> AuditEntry:
 
 def run_row(value: Run) -> Row:
     """The row of a run."""
-    return {**{name: getattr(value, name) for name in _RUN_MEMBERS}, "state": value.state.value}
+    return {
+        **{name: getattr(value, name) for name in _RUN_MEMBERS},
+        "state": value.state.value,
+        "defaulted": list(value.defaulted),
+    }
 
 
 def run(row: RowMapping) -> Run:
     """The run of a row."""
-    return Run(**{**_without_sequence(row), "state": RunState(row["state"])})
+    return Run(**{**_without_sequence(row), "state": RunState(row["state"]), "defaulted": tuple(row["defaulted"])})
 
 
 def _without_sequence(row: RowMapping) -> Row:

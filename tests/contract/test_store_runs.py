@@ -50,6 +50,9 @@ def run(number: int = 0, **values) -> Run:
     return Run(**{**given, **values})
 
 
+FULL = run(request_key="k", request="sha256:r", defaulted=("/flag", "/deep/0/b"))
+
+
 def ids(runs) -> list[str]:
     return [each.id for each in runs]
 
@@ -60,8 +63,8 @@ def put(store, *runs: Run) -> None:
 
 
 def test_a_run_comes_back_as_it_was(store):
-    put(store, run(request_key="k", request="sha256:r"))
-    assert store.run(run().id) == run(request_key="k", request="sha256:r")
+    put(store, FULL)
+    assert store.run(FULL.id) == FULL
 
 
 def test_a_run_without_what_may_be_absent_comes_back(store):

@@ -62,7 +62,7 @@ def test_every_code_that_a_call_names_is_a_problem() -> None:
 
 
 def test_every_error_of_the_tree_has_a_status() -> None:
-    of_kinds = {f"{kind}-unknown" for kind in ("playbook", "repository", "snapshot", "route", "token")}
+    of_kinds = {f"{kind}-unknown" for kind in ("playbook", "repository", "snapshot", "run", "route", "token")}
     assert error_codes() | of_kinds <= KINDS.keys()
 
 

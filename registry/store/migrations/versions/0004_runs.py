@@ -26,6 +26,7 @@ def upgrade() -> None:
         sa.Column("team", sa.Text),
         sa.Column("request_key", sa.Text),
         sa.Column("request", sa.Text),
+        sa.Column("defaulted", sa.JSON, nullable=False),
         sa.Column("sequence", sa.BigInteger, nullable=False),
         sa.PrimaryKeyConstraint("id", name="pk_runs"),
         sa.UniqueConstraint("principal", "request_key", name="uq_runs_request_key"),
