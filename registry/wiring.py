@@ -32,7 +32,9 @@ from registry.service.audit import Audit
 from registry.service.catalogs import Catalogs
 from registry.service.inforce import InForce
 from registry.service.policy import Policy
+from registry.service.previewing import Previews
 from registry.service.repositories import Repositories
+from registry.service.runs import Runs
 from registry.service.search import Search
 from registry.service.services import Health, Services
 from registry.service.tokens import Tokens
@@ -158,6 +160,8 @@ def open_services(settings: Settings, store: Store) -> Services:
         search=Search(catalogs, reader, store),
         repositories=repositories,
         policy=Policy(in_force, store, repositories, now=now),
+        previews=Previews(in_force, store),
+        runs=Runs(in_force, catalogs, store, now=now, randomness=secrets.token_bytes),
         tokens=Tokens(store, now=now, randomness=secrets.token_urlsafe, bootstrap=bootstrap),
         audit=Audit(store),
         health=Health(in_force),
@@ -317,7 +321,7 @@ def _ensure_central(store: Store, settings: Settings, identity: str) -> None:
         url=settings.central_url or "",
         ref=settings.central_ref,
         team=settings.central_team,
-        paths=None,
+        paths=settings.central_paths or None,
         aliases=(),
         credential=None,
         registered_at=central.registered_at if central is not None and central.id == identity else now(),

@@ -149,6 +149,8 @@ class Worker:
     def _start(self) -> None:
         self._follow()
         outdated = self._publisher.reconcile(self._pointers.values())
+        # Settings say where its playbooks and its policy file are, and no commit says that these have changed.
+        outdated |= {item.id for item in self._registrations.values() if item.role is Role.CENTRAL}
         for repository in outdated & self._statuses.keys():
             self._statuses[repository] = replace(self._statuses[repository], seen=None)
         # Serving processes may have opened an index that was only now filled again.
