@@ -154,6 +154,8 @@ def _parts(pattern: str) -> tuple[str, ...]:
     if not parts or parts == [""] or "" in parts[:-1]:
         return ()
     *above, last = parts
+    if last == "" and above[-1:] == [_MANY]:
+        above.append(_ANY)
     if last in {"", _MANY}:
         return (*above, _ANY, _MANY)
     return (*above, last) if last == _ANY else (*above, last, _MANY)

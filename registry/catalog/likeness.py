@@ -53,13 +53,15 @@ def is_near(one: Wording, other: Wording) -> bool:
 
 
 def _are_told_apart(one: Wording, other: Wording) -> bool:
-    """Whether all that differs is meant to: a number, or what the names say too (rotate-eu-key, rotate-us-key)."""
-    only_one, only_other = one.terms - other.terms, other.terms - one.terms
-    return bool(only_one and only_other) and _are_marks(only_one, one) and _are_marks(only_other, other)
+    """Whether each says something of its own that is meant to: a number, or a word of its name.
+
+    `rotate-eu-key` for the EU and `rotate-us-key` for the US are two playbooks from one template and no duplicates.
+    """
+    return _has_mark(one.terms - other.terms, one) and _has_mark(other.terms - one.terms, other)
 
 
-def _are_marks(terms: Iterable[str], of: Wording) -> bool:
-    return all(term in of.name_terms or any(sign.isdigit() for sign in term) for term in terms)
+def _has_mark(terms: Iterable[str], of: Wording) -> bool:
+    return any(term in of.name_terms or any(sign.isdigit() for sign in term) for term in terms)
 
 
 class WordingIndex:
