@@ -133,7 +133,7 @@ def _nothing(passed_over: tuple[str, ...], globs: tuple[str, ...]) -> str:
 
 def _ask(remote: Remote, path: Path, repository: str | None) -> frozenset[str]:
     """The names that the registry requires in this repository."""
-    from registry.git.worktree import detect_remote  # noqa: PLC0415 - see above
+    from registry.git.checkout import detect_remote  # noqa: PLC0415 - see above
     from registry.service.checking import required_names  # noqa: PLC0415 - see above
 
     spelling = repository or detect_remote(path)

@@ -28,7 +28,7 @@ def instead_of(text: str) -> str | None:
 
 
 def _instead_of_folder(folder: Path) -> str:
-    from registry.git.worktree import detect_remote  # noqa: PLC0415 - takes a second, which a good remote does not cost
+    from registry.git.checkout import detect_remote  # noqa: PLC0415 - takes a second, which a good remote does not cost
 
     url = detect_remote(folder)
     if url and instead_of(url) is None:

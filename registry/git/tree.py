@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, islice, repeat
 from pathlib import Path
 from types import TracebackType
@@ -13,9 +13,19 @@ from pygit2.enums import FileMode, ObjectType
 
 from registry.errors import Corrupt, SourceFault
 from registry.git.bare import UNREADABLE, open_repository
-from registry.git.walk import LINK_BYTES_MAX, Entry, EntryKind, Predicate, TreeFile, WalkLimits, find, list_wanted
+from registry.git.walk import (
+    BLOB_BYTES_MAX,
+    LINK_BYTES_MAX,
+    Entry,
+    EntryKind,
+    Oversize,
+    Predicate,
+    TreeFile,
+    WalkLimits,
+    find,
+    list_wanted,
+)
 
-BLOB_BYTES_MAX = 1024 * 1024
 HISTORY_COMMITS_MAX = 100
 HYDRATE_AHEAD = 8
 DEEPEN_FIRST = 20
@@ -27,13 +37,6 @@ _KINDS: dict[int, EntryKind] = {
     FileMode.LINK: "symlink",
     FileMode.COMMIT: "submodule",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Oversize:
-    """In place of a blob's bytes: it is larger than was asked for."""
-
-    size_bytes: int
 
 
 class Source(Protocol):

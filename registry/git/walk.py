@@ -16,6 +16,7 @@ Predicate = Callable[[str], bool]
 
 HOPS_MAX = 8
 LINK_BYTES_MAX = 4096
+BLOB_BYTES_MAX = 1024 * 1024
 PARTS_MAX = 4096
 
 EntryKind = Literal["folder", "file", "symlink", "submodule", "other"]
@@ -38,6 +39,13 @@ class TreeFile:
     kind: Kind = "file"
     size: int | None = None
     target: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Oversize:
+    """In place of a file's bytes: it is larger than was asked for."""
+
+    size_bytes: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,17 @@ import stat
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-import pygit2
-
-from registry.git.bare import UNREADABLE, prepare_libgit2
-from registry.git.remote import redact
-from registry.git.tree import BLOB_BYTES_MAX, Oversize
-from registry.git.walk import LINK_BYTES_MAX, Entry, Predicate, TreeFile, WalkLimits, find, list_wanted
+from registry.git.walk import (
+    BLOB_BYTES_MAX,
+    LINK_BYTES_MAX,
+    Entry,
+    Oversize,
+    Predicate,
+    TreeFile,
+    WalkLimits,
+    find,
+    list_wanted,
+)
 
 
 def list_files(
@@ -43,41 +48,6 @@ def read_file(root: Path, path: str, max_bytes: int = BLOB_BYTES_MAX) -> bytes |
             return None
         data = file.read(max_bytes + 1)
         return Oversize(max(facts.st_size, len(data))) if len(data) > max_bytes else data
-
-
-def detect_remote(root: Path) -> str | None:
-    """The URL of the working copy's remote (`origin`, else its only one) without credentials, or None."""
-    repository = _open(root)
-    if repository is None:
-        return None
-    try:
-        urls = {remote.name: remote.url for remote in repository.remotes if remote.url}
-    finally:
-        repository.free()
-    url = urls.get("origin") or (next(iter(urls.values())) if len(urls) == 1 else None)
-    return redact(url).replace("***@", "") if url and url.startswith("http") else url
-
-
-def head_commit(root: Path) -> str | None:
-    """The id of the commit that is checked out, or None where there is none yet."""
-    repository = _open(root)
-    if repository is None:
-        return None
-    try:
-        return None if repository.head_is_unborn else str(repository.head.target)
-    except UNREADABLE:
-        return None
-    finally:
-        repository.free()
-
-
-def _open(root: Path) -> pygit2.Repository | None:
-    prepare_libgit2()
-    try:
-        place = pygit2.discover_repository(str(root))
-        return pygit2.Repository(place) if place else None
-    except UNREADABLE:
-        return None
 
 
 class _DiskListing:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from gitserver import ENVIRONMENT
 
-from registry.git.tree import Oversize
-from registry.git.worktree import detect_remote, head_commit, list_files, read_file
+from registry.git.walk import Oversize
+from registry.git.worktree import list_files, read_file
 
 
 def checkout(tmp_path: Path, files: dict[str, str] | None = None) -> Path:
@@ -89,41 +89,3 @@ def test_a_checkout_within_the_checkout_is_a_submodule(tmp_path):
     root = checkout(tmp_path, {"p/sub/a": "1"})
     git(root / "p/sub", "init", "--quiet")
     assert listed(root) == [("p/sub", "submodule", None)]
-
-
-def test_the_remote_is_the_one_named_origin(tmp_path):
-    root = checkout(tmp_path)
-    git(root, "remote", "add", "fork", "https://git.acme.example/me/app")
-    git(root, "remote", "add", "origin", "git@git.acme.example:acme/app.git")
-    assert detect_remote(root) == "git@git.acme.example:acme/app.git"
-
-
-def test_a_remote_is_found_from_a_folder_inside(tmp_path):
-    root = checkout(tmp_path, {"p/a": "1"})
-    git(root, "remote", "add", "upstream", "https://git.acme.example/acme/app")
-    assert detect_remote(root / "p") == "https://git.acme.example/acme/app"
-
-
-def test_a_remote_comes_without_the_credentials_in_its_url(tmp_path):
-    root = checkout(tmp_path)
-    git(root, "remote", "add", "origin", "https://x-token:hunter2@git.acme.example/acme/app")
-    assert detect_remote(root) == "https://git.acme.example/acme/app"
-
-
-def test_a_checkout_without_a_remote_has_none(tmp_path):
-    assert detect_remote(checkout(tmp_path)) is None
-
-
-def test_a_folder_that_is_no_checkout_has_neither_remote_nor_commit(tmp_path):
-    assert (detect_remote(tmp_path), head_commit(tmp_path)) == (None, None)
-
-
-def test_a_checkout_without_a_commit_has_none(tmp_path):
-    assert head_commit(checkout(tmp_path)) is None
-
-
-def test_the_commit_that_is_checked_out_is_named(tmp_path):
-    root = checkout(tmp_path, {"a": "1"})
-    git(root, "add", ".")
-    git(root, "commit", "--quiet", "-m", "one")
-    assert head_commit(root) == git(root, "rev-parse", "HEAD").strip()

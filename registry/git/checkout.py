@@ -1,0 +1,105 @@
+"""A working copy as its user's own git sees it: where it comes from, and what was changed in it.
+
+Unlike everything that is done for a server, this runs with the user's environment and configuration: `insteadOf` and
+`safe.directory` are theirs, and so is the copy. It never touches the network, and never waits for anybody.
+"""
+
+import os
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from registry.git.remote import redact
+
+DEADLINE_S: Final = 10.0
+OUTPUT_BYTES_MAX: Final = 8 * 1024 * 1024
+_QUIET: Final = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
+_ABOUT_ANOTHER: Final = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_NAMESPACE"})
+"""What git sets for its hooks: it would make every call speak of the repository that the hook runs for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """Where a working copy stands. `root` is its top folder; the others are None where there is none.
+
+    `remote` is a URL without credentials, as git would reach it; `head` is a commit, `branch` a short name.
+    """
+
+    root: Path
+    remote: str | None
+    head: str | None
+    branch: str | None
+
+
+def open_checkout(folder: Path) -> Checkout | None:
+    """The working copy around `folder`, or None where git sees none."""
+    top = _git(folder, "rev-parse", "--show-toplevel")
+    if not top:
+        return None
+    root = Path(top.decode(errors="surrogateescape").rstrip("\n"))
+    return Checkout(
+        root=root,
+        remote=_remote(root),
+        head=_line(_git(root, "rev-parse", "--verify", "--quiet", "HEAD")),
+        branch=_line(_git(root, "symbolic-ref", "--short", "--quiet", "HEAD")),
+    )
+
+
+def detect_remote(folder: Path) -> str | None:
+    """The URL of the working copy's remote (`origin`, else its only one) without credentials, or None."""
+    checkout = open_checkout(folder)
+    return None if checkout is None else checkout.remote
+
+
+def changed_since(root: Path, commits: Sequence[str | None], folders: Sequence[str]) -> frozenset[str] | None:
+    """The paths below `folders` that this copy's author changed, added or deleted, committed or not.
+
+    Compared with where the copy branched off from the first of `commits` that git knows here (names of refs will do).
+    None where there is no such commit, so that nobody can tell. What git ignores is nobody's change.
+    """
+    base = next((base for commit in commits if commit and (base := _merge_base(root, commit))), None)
+    if base is None:
+        return None
+    places = [folder or "." for folder in folders]
+    differing = _git(root, "diff", "--name-only", "--no-renames", "--no-ext-diff", "-z", base, "--", *places)
+    untracked = _git(root, "ls-files", "--others", "--exclude-standard", "-z", "--", *places)
+    if differing is None or untracked is None:
+        return None
+    listed = (differing + untracked).split(b"\0")
+    return frozenset(os.fsdecode(path) for path in listed if path)
+
+
+def _merge_base(root: Path, commit: str) -> str | None:
+    if commit.startswith("-"):
+        return None
+    return _line(_git(root, "merge-base", "HEAD", f"{commit}^{{commit}}"))
+
+
+def _remote(root: Path) -> str | None:
+    names = (_git(root, "remote") or b"").decode(errors="replace").split()
+    name = "origin" if "origin" in names else names[0] if len(names) == 1 else None
+    url = _line(_git(root, "ls-remote", "--get-url", name)) if name else None
+    return redact(url).replace("***@", "") if url and url.startswith("http") else url
+
+
+def _line(output: bytes | None) -> str | None:
+    return output.decode(errors="replace").strip() or None if output else None
+
+
+def _git(folder: Path, *args: str) -> bytes | None:
+    """What git says, or None where it fails, is not there, or takes too long."""
+    environment = {key: value for key, value in os.environ.items() if key not in _ABOUT_ANOTHER}
+    try:
+        done = subprocess.run(  # noqa: S603 - the user's git, with words of our own and paths after --
+            ["git", "-c", "core.fsmonitor=false", "-C", str(folder), *args],  # noqa: S607 - the one on the user's PATH
+            env={**environment, **_QUIET},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=DEADLINE_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout if done.returncode == 0 and len(done.stdout) <= OUTPUT_BYTES_MAX else None
