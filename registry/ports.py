@@ -449,6 +449,14 @@ class Tree(Protocol):
         """
         ...
 
+    def contents(self, paths: Collection[str], limit: int) -> Iterable[tuple[str, str, str | None]]:
+        """(commit, path, object id) of each content that one of the paths had, newest first, along first parents.
+
+        The commit is the one that brought it in, among at most `limit` before this one; the id, of a file or a
+        folder, is None where there was nothing. Links are not followed.
+        """
+        ...
+
     def is_ancestor(self, old: str, new: str) -> bool:
         """Whether `old` is `new` or in its history."""
         ...

@@ -66,6 +66,10 @@ class WorkingCopy:
         """Nothing: a check speaks of what is there, not of what an earlier commit could stand in for."""
         return ()
 
+    def contents(self, paths: Collection[str], limit: int) -> Iterable[tuple[str, str, str | None]]:  # noqa: ARG002 - the port's signature
+        """Nothing, for the same reason."""
+        return ()
+
     def close(self) -> None:
         """Nothing to do: no file is kept open."""
 

@@ -13,6 +13,7 @@ from pygit2.enums import FileMode, ObjectType
 
 from registry.errors import Corrupt, SourceFault
 from registry.git.bare import UNREADABLE, open_repository
+from registry.git.contents import Child, contents
 from registry.git.walk import (
     BLOB_BYTES_MAX,
     LINK_BYTES_MAX,
@@ -158,6 +159,17 @@ class TreeReader:
                 data = self.read_blob(blob_id, max_bytes) if blob_id else None
                 yield commit, data
 
+    def contents(
+        self, paths: Collection[str], limit: int = HISTORY_COMMITS_MAX
+    ) -> Iterator[tuple[str, str, str | None]]:
+        """(commit, path, object id) of each content that one of the paths had, newest first, along first parents.
+
+        The commit is the one that brought it in, among this reader's and at most `limit` before it; the id, of a file
+        or of a folder, is None where there was nothing. Links are not followed, and nothing but folders is read. A slim
+        mirror deepens on demand; SourceFault then says why it could not.
+        """
+        return contents(self._first_parents(limit), paths, root_of=self._tree_id_of, child=self._child)
+
     def is_ancestor(self, old: str, new: str) -> bool:
         """Whether `old` is `new` or in its history; only a full mirror knows, and an unknown commit is in none."""
         if old == new:
@@ -192,6 +204,10 @@ class TreeReader:
                     self._repository = open_repository(self._folder)
                     parent = self._first_parent(commit)
             commit = parent
+
+    def _child(self, folder_id: str, name: str) -> Child | None:
+        entry = _GitListing(self, folder_id).entry(folder_id, name)
+        return None if entry is None else Child(entry.id, entry.kind == "folder")
 
     def _first_parent(self, commit: str) -> str | None:
         parents = self._commit(commit).parent_ids
