@@ -65,11 +65,13 @@ def test_a_folder_has_another_content_when_anything_in_it_has(read, repo):
     assert found[0][2] == repo.git("rev-parse", f"{two}:skills/x")
 
 
-def test_contents_end_at_the_limit(read, repo):
-    repo.commit({"a": "old"})
-    last = repo.commit_all([*({"x": str(number)} for number in range(5)), {"a": "new"}])
-    assert len(list(read(last).contents(["a"], 5))) == 1
-    assert len(list(read(last).contents(["a"], 6))) == 2
+def test_what_the_oldest_commit_within_the_limit_has_counts_as_brought_in_by_it(read, repo):
+    old = repo.commit({"a": "old"})
+    oldest = repo.commit({"x": "1"})
+    repo.commit({"x": "2"})
+    last = repo.commit({"a": "new"})
+    assert [commit for commit, *_ in read(last).contents(["a"], 2)] == [last, oldest]
+    assert [commit for commit, *_ in read(last).contents(["a"], 3)] == [last, old]
 
 
 def test_contents_follow_first_parents_only(read, repo):
