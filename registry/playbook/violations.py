@@ -189,7 +189,7 @@ def _violations(root: Mapping[str, Json], error: Any) -> Iterator[Violation]:  #
             yield _unexpected(schema, (*at, str(name)), keyword)
     elif keyword == "propertyNames":
         message = f"the name {quoted(str(error.kind.error.instance), chars=40)} is not one that is allowed here."
-        yield Violation(pointer_of(at), keyword, message, _saying(schema.get("propertyNames", {})) or None)
+        yield Violation(pointer_of(at), keyword, message, _saying(schema) or None)
     elif keyword == "falseSchema":
         yield Violation(pointer_of(at), "false", "nothing may stand here: leave it out.")
     else:

@@ -78,9 +78,7 @@ def _checked(schema: Mapping[str, Json], sent: Mapping[str, Json]) -> Given | Un
 def _by_default(violation: Violation, defaulted: list[str]) -> Violation:
     if violation.pointer not in defaulted:
         return violation
-    message = (
-        f"{violation.message.rstrip('.')}. You did not send it; the playbook's own default is wrong: send a value."
-    )
+    message = f"{violation.message} It was not sent, and the playbook's own default does not fit: send a value."
     return Violation(violation.pointer, violation.keyword, message, violation.allowed, violation.nearest)
 
 

@@ -85,3 +85,16 @@ def test_anything_wrong_refuses_the_whole_file(text, expected):
 
 def test_an_empty_list_of_teams_is_not_everybody():
     assert codes("policy: 1\naccess: [{allow: {teams: []}}]\n") == [("field-type", 2)]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [("", "allow"), ("worktree: allow\n", "allow"), ("worktree: deny\n", "deny")]
+)
+def test_what_is_said_of_working_trees_is_read(text, said):
+    rules, problems = read("policy: 1\n" + text)
+    assert (rules.worktree, problems) == (said, ())
+
+
+@pytest.mark.parametrize("text", ["worktree: never", "worktree: false", "worktree:", "worktre: deny"])
+def test_anything_else_said_of_working_trees_refuses_the_file(text):
+    assert len(codes("policy: 1\n" + text)) == 1

@@ -2,8 +2,18 @@
 
 import pytest
 
-from policies.access import Action, Permission, Principal, Scope, Subject, may, may_execute
-from policies.ruleset import AccessRule, Who
+from policies.access import (
+    Action,
+    Permission,
+    Principal,
+    Scope,
+    Subject,
+    may,
+    may_execute,
+    may_record_worktree,
+    runs_seen,
+)
+from policies.ruleset import AccessRule, RuleSet, Who
 
 MONEY = AccessRule(
     "deny",
@@ -199,3 +209,47 @@ def test_what_serves_by_waiver_is_for_an_admin() -> None:
 
 def test_what_serves_by_waiver_is_still_under_the_access_rules() -> None:
     assert not runs(executor(), AccessRule("deny"), by_waiver=True, repository_team="payments").allowed
+
+
+def records(principal: Principal | None, *rules: AccessRule, worktree: str = "allow", **facts: object) -> Permission:
+    subject = Subject("refund", **facts)  # type: ignore[arg-type]
+    return may_record_worktree(principal, subject, RuleSet(access=rules, worktree=worktree))  # type: ignore[arg-type]
+
+
+def test_a_working_trees_copy_is_recorded_for_who_may_execute_it() -> None:
+    assert records(executor()).allowed
+
+
+@pytest.mark.parametrize("principal", [None, who(), who(Scope.CATALOG_READ)])
+def test_a_working_trees_copy_is_recorded_for_nobody_else(principal: Principal | None) -> None:
+    assert not records(principal).allowed
+
+
+def test_a_working_trees_copy_is_under_the_access_rules() -> None:
+    assert records(executor(), MONEY, risk=frozenset({"money"})).reason == "Money moves only by finance-ops."
+
+
+@pytest.mark.parametrize("principal", [executor(), who(Scope.ADMIN)])
+def test_where_the_policy_file_denies_working_trees_nobody_records_a_run_of_one(principal: Principal) -> None:
+    found = records(principal, worktree="deny")
+    assert (found.allowed, found.reason) == (False, "The policy file does not allow runs of working-tree copies.")
+
+
+@pytest.mark.parametrize(
+    ("principal", "opened_by", "team", "sees"),
+    [
+        (executor(), "ann", None, True),
+        (executor(), "bob", "payments", True),
+        (executor(), "bob", "checkout", False),
+        (executor(), "bob", None, False),
+        (executor(team=None), "bob", None, False),
+        (executor(team=None), "ann", "checkout", True),
+        (who(name="ann"), "ann", "checkout", True),
+        (who(Scope.POLICY_WRITE, team="platform"), "bob", "checkout", True),
+        (who(Scope.ADMIN, team=None), "bob", None, True),
+    ],
+)
+def test_runs_are_seen_by_who_opened_them_by_their_team_and_by_the_platform(
+    principal: Principal, opened_by: str, team: str | None, *, sees: bool
+) -> None:
+    assert runs_seen(principal).covers(opened_by, team) is sees

@@ -183,6 +183,17 @@ def test_waivers_that_a_suspended_revision_shortens_are_shorter_at_once() -> Non
     assert tighten(RuleSet(waivers=(waiver(),)), RuleSet(waivers=(sooner,))).waivers == (sooner,)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "both"), [("allow", "deny", "deny"), ("deny", "allow", "deny"), ("allow", "allow", "allow")]
+)
+def test_while_a_revision_is_suspended_either_may_deny_working_trees(old, new, both) -> None:
+    assert tighten(RuleSet(worktree=old), RuleSet(worktree=new)).worktree == both
+
+
+def test_what_is_said_of_working_trees_gives_no_catalog_another_digest() -> None:
+    assert scoped(RuleSet(worktree="deny"), repository="h/o/r", on=date(2026, 3, 1)) == RuleSet()
+
+
 def test_waivers_that_a_suspended_revision_adds_or_prolongs_wait() -> None:
     new = RuleSet(waivers=(waiver("other"), waiver(until=LAST_DAY + timedelta(days=9))))
     assert tighten(RuleSet(waivers=(waiver(),)), new).waivers == (waiver(),)

@@ -113,8 +113,24 @@ def test_access_rules_keep_their_order_because_the_first_match_decides() -> None
         (broken("waivers", 0, "until", value="soon"), ValueError),
         (broken("access", 0, "effect", value="maybe"), ValueError),
         (broken("access", 0, "who", value=None), TypeError),
+        (broken("worktree", value="maybe"), ValueError),
     ],
 )
 def test_what_to_json_never_wrote_is_refused(data: dict[str, Any], error: type[Exception]) -> None:
     with pytest.raises(error):
         from_json(data)
+
+
+def test_rules_that_say_nothing_of_working_trees_keep_their_form() -> None:
+    assert "worktree" not in to_json(RULES)
+
+
+def test_rules_that_deny_working_trees_are_read_back() -> None:
+    assert from_json(to_json(RuleSet(worktree="deny"))) == RuleSet(worktree="deny")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "both"), [("allow", "allow", "allow"), ("allow", "deny", "deny"), ("deny", "allow", "deny")]
+)
+def test_one_set_that_denies_working_trees_is_enough(one: Any, other: Any, both: str) -> None:
+    assert combine(RuleSet(worktree=one), RuleSet(worktree=other)).worktree == both
