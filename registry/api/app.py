@@ -9,7 +9,7 @@ from litestar import Litestar, Request, Response
 from litestar.datastructures import State
 from litestar.serialization import encode_json
 
-from registry.api import audit, health, pages, playbooks, policy, repositories, schemas, tokens
+from registry.api import audit, health, pages, playbooks, policy, preview, repositories, schemas, tokens
 from registry.api.answers import Application
 from registry.api.auth import Gate
 from registry.api.bodies import BODY_BYTES_MAX
@@ -32,6 +32,7 @@ ROUTES = (
     repositories.apply_revision,
     playbooks.get_playbook,
     playbooks.explain_playbook,
+    preview.preview_change,
     policy.get_policy,
     policy.mark_required,
     policy.unmark_required,
@@ -58,6 +59,8 @@ THREADS = 32
 QUEUE_MAX = 2_048
 WAITING_THREADS = 64
 """Calls with `Prefer: wait` hold a thread for up to a minute, so they have their own."""
+PREVIEWS_QUEUE_MAX = 7
+"""Previews are worked out one at a time, so that they hold up nobody but each other; each may wait with 8 MiB."""
 
 
 def create_app(
@@ -74,13 +77,15 @@ def create_app(
     """
     threads = Threads("api", THREADS, QUEUE_MAX)
     waiting = Threads("api-wait", WAITING_THREADS, 0)
-    door = Door(services, threads, waiting, metrics, encode_json(openapi_document(version(DISTRIBUTION))))
+    previews = Threads("api-preview", 1, PREVIEWS_QUEUE_MAX)
+    door = Door(services, threads, waiting, previews, metrics, encode_json(openapi_document(version(DISTRIBUTION))))
 
     @asynccontextmanager
     async def threads_end(app: Litestar) -> AsyncIterator[None]:  # noqa: ARG001 - what the framework passes
         yield
         threads.close()
         waiting.close()
+        previews.close()
 
     inner = Litestar(
         route_handlers=list(ROUTES),

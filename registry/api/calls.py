@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from registry.api import bodies
 from registry.api.bodies import Body
+from registry.api.proposals import PreviewBody
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +158,15 @@ READS = (
         "search",
         body=bodies.SearchBody,
         problems=("query-invalid", "repository-invalid", "too-large"),
+    ),
+    Call(
+        "POST",
+        "/v1/preview",
+        "What a change would do, before it is merged",
+        {200: "The effect; nothing is kept."},
+        "preview",
+        body=PreviewBody,
+        problems=("repository-invalid", "too-large"),
     ),
     Call(
         "GET",

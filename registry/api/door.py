@@ -33,6 +33,7 @@ class Door:
     services: Services
     threads: Threads
     waiting: Threads
+    previews: Threads
     metrics: Callable[[], bytes]
     openapi: bytes
 

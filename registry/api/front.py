@@ -26,6 +26,8 @@ PRINCIPAL_KEY = "registry.principal"
 REPOSITORIES = b"/v1/repositories"
 OPEN_PATHS = frozenset({b"/healthz", b"/readyz", b"/schema/openapi.json"})
 OPEN_BELOW = (b"/problems/", b"/schemas/")
+READING_POSTS = frozenset({b"/v1/preview"})
+"""Calls that read for all that they take a body: who may read may make them."""
 SERVICE_CHECKED = frozenset({b"/v1/audit", b"/v1/tokens"})
 """Reads that their services guard by more than reading; who may do that need not hold the reader's scope."""
 
@@ -104,7 +106,9 @@ class Front:
         if path == b"/v1/search":
             self._gate.check_reader(principal)
             return "search", await self._search_answer(scope, exchange)
-        if method in _READS and not _is_open(path) and path not in SERVICE_CHECKED:
+        if path in READING_POSTS:
+            self._gate.check_reader(principal)
+        elif method in _READS and not _is_open(path) and path not in SERVICE_CHECKED:
             # The services decide on every write.
             self._gate.check_reader(principal)
         await self._pass_on({**scope, PRINCIPAL_KEY: principal}, exchange)

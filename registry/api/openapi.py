@@ -154,7 +154,9 @@ def _problem_schema() -> Node:
 
 def _body_schemas() -> Node:
     models = {call.body.__name__: call.body for call in CALLS if call.body is not None}
-    return {
-        name: model.model_json_schema(ref_template="#/components/schemas/{model}")
-        for name, model in sorted(models.items())
-    }
+    schemas: Node = {}
+    for name, model in sorted(models.items()):
+        schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
+        # What a body is made of stands beside it, where the references point.
+        schemas |= {**schema.pop("$defs", {}), name: schema}
+    return schemas

@@ -1,8 +1,9 @@
 """Where the synchronous services run: threads of a bounded pool, so that the event loop is never held up."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from typing import ParamSpec, TypeVar
 
@@ -22,13 +23,23 @@ class Threads:
 
     async def run(self, call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """What `call` returns or raises, from a thread. Raises Unavailable when the queue is full."""
+        with self.place():
+            return await self.work(call, *args, **kwargs)
+
+    @contextmanager
+    def place(self) -> Iterator[None]:
+        """A place in the queue, for a caller who has more to do than the call. Raises Unavailable when it is full."""
         if self._calls >= self._calls_max:
             raise Unavailable("the registry has as many requests at work as it can take: ask again in a moment.")
         self._calls += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._pool, partial(call, *args, **kwargs))
+            yield
         finally:
             self._calls -= 1
+
+    async def work(self, call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """The same as `run` for a caller who holds a place already."""
+        return await asyncio.get_running_loop().run_in_executor(self._pool, partial(call, *args, **kwargs))
 
     def close(self) -> None:
         """Let the calls at work end and drop those still waiting."""

@@ -6,7 +6,7 @@ names of its copies and of its waivers. Central's part is the same for every rep
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
 from typing import Protocol
@@ -14,7 +14,7 @@ from typing import Protocol
 from policies import precedence, rules
 from policies.decision import CopyState, Decision, Outcome, Requirement, Side
 from policies.precedence import Candidate
-from policies.rules import RuleSet, Standing, Waiver
+from policies.rules import Mark, RuleSet, Standing, Waiver
 from registry.catalog.revision import Copy, Head, Revision, folded_tags
 from registry.digest import canonical, digest_of
 from registry.playbook.model import Level, Problem
@@ -154,8 +154,12 @@ def central_part(central: Revision, scoped_rules: RuleSet, rule_date: date) -> C
     verdicts: dict[str, Verdict] = {}
     standings: dict[str, Standing] = {}
     withdrawn = withdrawn_copies(scoped_rules)
+    speaking = _marks_by_subject(scoped_rules)
     for name in sorted(copies.keys() | marked):
-        standings[name] = _standing(name, copies.get(name), scoped_rules, None, rule_date)
+        # With thousands of marks and as many names, each mark would otherwise be held against each name.
+        marks = tuple(mark for key in _subjects(name, copies.get(name)) for mark in speaking.get(key, ()))
+        narrowed = replace(scoped_rules, marks=marks)
+        standings[name] = _standing(name, copies.get(name), narrowed, None, rule_date)
         decision = decide(name, copies.get(name), None, standings[name], withdrawn)
         if decision is not None:
             verdicts[name] = Verdict(name, decision, standings[name], copies.get(name), None)
@@ -171,11 +175,23 @@ def merge(part: CentralPart, local: Revision | None, scoped_rules: RuleSet, repo
     withdrawn = withdrawn_copies(scoped_rules)
     own: dict[str, Verdict | None] = {}
     for name in sorted(copies.keys() | waived_names(scoped_rules, repository)):
-        central, copy = part.copies.get(name), copies.get(name)
-        standing = standing_of(part, name, scoped_rules, repository)
-        decision = decide(name, central, copy, standing, withdrawn)
-        own[name] = None if decision is None else Verdict(name, decision, standing, central, copy)
+        own[name] = verdict_on(part, name, copies.get(name), scoped_rules, repository, withdrawn)
     return Catalog(repository, part, local, scoped_rules, rules_digest(scoped_rules), own)
+
+
+def verdict_on(
+    part: CentralPart,
+    name: str,
+    local: Copy | None,
+    scoped_rules: RuleSet,
+    repository: str | None,
+    withdrawn: Collection[tuple[str, str | None]],
+) -> Verdict | None:
+    """The verdict on one name that `repository` touches, with its copy if it has one; None where it is in no list."""
+    central = part.copies.get(name)
+    standing = standing_of(part, name, scoped_rules, repository)
+    decision = decide(name, central, local, standing, withdrawn)
+    return None if decision is None else Verdict(name, decision, standing, central, local)
 
 
 def waived_names(scoped_rules: RuleSet, repository: str | None) -> frozenset[str]:
@@ -224,6 +240,20 @@ def _decision(
     return precedence.decide(
         Candidate(central, is_central_withdrawn), Candidate(local, is_local_withdrawn), requirement
     )
+
+
+def _marks_by_subject(scoped_rules: RuleSet) -> Mapping[tuple[str | None, str | None], list[Mark]]:
+    """(name, tag) -> the marks that speak of it; one of the two is None."""
+    found: dict[tuple[str | None, str | None], list[Mark]] = {}
+    for mark in scoped_rules.marks:
+        found.setdefault((mark.name, mark.tag), []).append(mark)
+    return found
+
+
+def _subjects(name: str, central: Copy | None) -> list[tuple[str | None, str | None]]:
+    """What marks can speak of to concern a name: itself, and each tag of its central copy."""
+    tags = () if central is None or central.head is None else folded_tags(central.head.tags)
+    return [(name, None), *((None, tag) for tag in dict.fromkeys(tags))]
 
 
 def _standing(name: str, central: Copy | None, scoped_rules: RuleSet, repository: str | None, on: date) -> Standing:

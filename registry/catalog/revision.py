@@ -1,8 +1,9 @@
 """A revision: everything the merge needs to know of one source at one commit, as immutable bytes with a digest."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from sys import intern
 from typing import cast
 
 from policies import rules
@@ -158,6 +159,13 @@ def read_revision(body: bytes) -> Revision:
         problems=tuple(read_problem(item) for item in data["problems"]),
         policy=None if policy is None else rules.from_json(policy),
     )
+
+
+def scan_copies(body: bytes, names: Collection[str]) -> tuple[frozenset[str], tuple[Copy, ...]]:
+    """(the names of all copies, the copies of `names`) of a stored revision, without making its other objects."""
+    copies = json.loads(body)["copies"]
+    found = tuple(_read_copy(item) for item in copies if item["name"] in names)
+    return frozenset(intern(str(item["name"])) for item in copies), found
 
 
 def head_json(head: Head) -> dict[str, Json]:

@@ -7,6 +7,7 @@ from registry.service.audit import Audit
 from registry.service.catalogs import Catalogs
 from registry.service.inforce import InForce
 from registry.service.policy import Policy
+from registry.service.previewing import Previews
 from registry.service.repositories import Repositories
 from registry.service.search import Search
 from registry.service.tokens import Tokens
@@ -39,6 +40,7 @@ class Services:
     search: Search
     repositories: Repositories
     policy: Policy
+    previews: Previews
     tokens: Tokens
     audit: Audit
     health: Health
