@@ -5,7 +5,7 @@ an event loop moves them to threads. Instants are aware UTC.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
 from typing import Protocol
@@ -13,6 +13,7 @@ from typing import Protocol
 from indexer.document import Document
 from policies.rules import Mark, Waiver, Withdrawal
 from registry.digest import Json
+from registry.playbook.model import Level, Problem
 from registry.runs.record import Run
 
 
@@ -161,6 +162,23 @@ class Changes:
 
 
 @dataclass(frozen=True, slots=True)
+class Remarks:
+    """What was remarked on a source's playbooks beside their revision, which never changes by it.
+
+    `made_of` names what the remarks follow from: while it is the same, so are they. `shadows` are the names under which
+    the source's own copy replaces central's. `memory` is what the next look needs of this one. `tallies` count all
+    problems of the source, those of its revision too, by code and level.
+    """
+
+    repository: str
+    made_of: str
+    shadows: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    memory: Json = None
+    tallies: Mapping[tuple[str, Level], int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Token:
     """A caller's token as it is stored: never its value, only the sha256 of it."""
 
@@ -278,6 +296,26 @@ class Store(BlobStore, RunStore, Protocol):
 
     def revisions(self, digests: Collection[str]) -> dict[str, bytes]:
         """Digest -> body of the stored revisions among `digests`: a few hundred at a time, all are held at once."""
+        ...
+
+    def put_remarks(self, remarks: Sequence[Remarks]) -> None:
+        """Replace the remarks on registered sources; those on a source that is not registered are dropped."""
+        ...
+
+    def remarks(self, repositories: Collection[str]) -> dict[str, Remarks]:
+        """Repository -> the remarks on it, for those of `repositories` that have been looked at."""
+        ...
+
+    def remarked(self) -> dict[str, tuple[str, tuple[str, ...]]]:
+        """Repository -> (what its remarks are made of, the names that it shadows), for all that have been looked at."""
+        ...
+
+    def repositories_with(self, codes: Collection[str] = (), level: Level | None = None) -> frozenset[str]:
+        """The sources that have a problem of one of the codes (none: any) and of the level (None: any)."""
+        ...
+
+    def tally(self) -> dict[tuple[str, Level], int]:
+        """(code, level) -> how many such problems there are in all sources together."""
         ...
 
     def documents(self, digests: Collection[str]) -> dict[str, bytes]:

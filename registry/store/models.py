@@ -169,6 +169,28 @@ pointers = Table(
     _sequence(index=True),
 )
 
+remarks = Table(
+    "remarks",
+    METADATA,
+    Column("repository", Text, ForeignKey("registrations.id"), primary_key=True),
+    Column("made_of", Text, nullable=False),
+    Column("shadows", JSON, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    _sequence(),
+)
+
+tallies = Table(
+    "tallies",
+    METADATA,
+    Column("repository", Text, ForeignKey("registrations.id"), primary_key=True),
+    Column("code", Text, primary_key=True),
+    Column("level", Text, primary_key=True),
+    Column("problems", Integer, nullable=False),
+    _sequence(),
+    # All that a question over all repositories looks at.
+    Index("ix_tallies_code", "code", "level", "repository", "problems"),
+)
+
 snapshots = Table(
     "snapshots",
     METADATA,

@@ -65,7 +65,13 @@ class Sources(Transactions):
             if ended.rowcount == 0:
                 writing.abandon()
                 return
-            for owned in (models.pointers, models.statuses, models.sync_requests):
+            for owned in (
+                models.pointers,
+                models.statuses,
+                models.sync_requests,
+                models.remarks,
+                models.tallies,
+            ):
                 writing.connection.execute(delete(owned).where(owned.c.repository == repository))
             waivers = models.waivers
             if writing.connection.execute(delete(waivers).where(waivers.c.repository == repository)).rowcount:

@@ -8,6 +8,7 @@ from registry.store.audit import AuditLog
 from registry.store.blobs import Blobs
 from registry.store.content import Content
 from registry.store.engine import open_database
+from registry.store.remarks import RemarkBook
 from registry.store.rules import Rules
 from registry.store.runs import Runs
 from registry.store.schema import bring_up_to_date
@@ -22,7 +23,7 @@ DRIVERS = {
 }
 
 
-class SqlStore(Sources, Content, Blobs, Rules, Runs, Tokens, AuditLog):
+class SqlStore(Sources, Content, Blobs, RemarkBook, Rules, Runs, Tokens, AuditLog):
     """Everything that must outlive the process, in SQL. Thread-safe; made by `open_store`.
 
     A method that finds nothing to change leaves the sequence alone. Any method may raise Unavailable (a later attempt
