@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from indexer.analysis import terms
 from indexer.document import Document, document_id
 from indexer.evals import SelectionCase
 from indexer.memory import MemoryReader
@@ -68,11 +67,9 @@ def test_rank_counts_those_that_come_before():
 
 
 def test_a_near_miss_that_not_for_says_word_for_word_is_judged_without_it():
-    plain = a_playbook("bake", "Put bread into the oven.")
-    guarded = replace(plain, not_for=("slice the bread",))
-    near = a_playbook("slice", "Cut bread.")
-    text = "slice the bread"
-    assert placed("bake", text, guarded, near) == placed("bake", text, plain, near)
+    guarded = a_playbook("bake", "Put it into the oven.", not_for=("broken hinges at the oven",))
+    rival = a_playbook("mend", "Mend the door, the window and the oven of a house, or the roof.")
+    assert placed("bake", "broken hinges at the oven", guarded, rival).first == "bake"
 
 
 def test_a_near_miss_in_other_words_holds_its_playbook_back():
@@ -98,6 +95,12 @@ def test_words_that_only_the_left_out_text_has_are_taken_for_typing_errors():
     typo = a_playbook("bake", "Put dough into the oven.", tasks=("garlci rolls",))
     rolls = a_playbook("season", "Add garlic.")
     assert placed("bake", "garlci rolls", typo, rolls).first == "season"
+
+
+def test_what_is_found_by_a_typing_error_alone_can_come_first():
+    crowd = [a_playbook(f"oven-{number}", "Clean the oven.") for number in range(9)]
+    season = a_playbook("season", "Add garlic.")
+    assert placed("oven-3", "garlci oven", season, *crowd).first == "season"
 
 
 def test_a_text_without_words_finds_nothing():
@@ -136,5 +139,6 @@ def test_a_crowd_is_cut_as_a_search_cuts_it(field, text):
     assert (found.first, found.rank) == (names[0], names.index("n047") + 1 if "n047" in names else None)
 
 
-def test_the_crowd_is_a_crowd():
-    assert terms("Rotate the key of door 3") == ["rotat", "key", "door", "3"]
+def test_what_a_search_does_not_look_at_has_no_rank():
+    crowd = [a_playbook(f"n{number:03}", "A key.") for number in range(CANDIDATES_MAX)]
+    assert placed("long", "key", a_playbook("long", "key " * 200), *crowd).rank is None
