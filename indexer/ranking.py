@@ -5,7 +5,7 @@ Ranking). Nothing here knows of the index: other catalogs in it can change neith
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -18,6 +18,8 @@ TIE: Final = 0.3
 TYPO_WEIGHT: Final = 0.6
 """What a match within one edit is worth, beside a match as written."""
 NOT_FOR_PENALTY: Final = 0.5
+TAG_BOOST: Final = 0.3
+"""What it adds to a score to carry every tag that a caller hopes for. Little: one may be wrong."""
 REASONS_MAX: Final = 5
 WEAK_MARGIN: Final = 0.1
 """Below this share of the top score between the first two hits, nothing stands out.
@@ -130,6 +132,11 @@ def order(hits: Iterable[Hit]) -> tuple[Hit, ...]:
     ranked = sorted(hits, key=lambda hit: (not hit.exact, -hit.score, hit.name, hit.scope, hit.digest))
     best = max((hit.score for hit in ranked), default=0.0)
     return tuple(replace(hit, score=best) if hit.exact else hit for hit in ranked)
+
+
+def favour(hits: Iterable[Hit], shares: Mapping[str, float]) -> tuple[Hit, ...]:
+    """The hits in a new order; `shares` maps a hit's id to the share of the hoped-for tags that it carries, 0 to 1."""
+    return order(replace(hit, score=round(hit.score * (1.0 + TAG_BOOST * shares.get(hit.id, 0.0)), 6)) for hit in hits)
 
 
 def weak(hits: Sequence[Hit]) -> bool:

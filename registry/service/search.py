@@ -1,6 +1,7 @@
 """Search: ranked rows of one repository's catalog, each checked against the snapshot that the answer names."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from indexer import ranking
@@ -28,6 +29,8 @@ CATALOG_STATISTICS_BYTES_MAX = 32 * 1024 * 1024
 """Bytes of what repositories' own playbooks add to central's statistics; counting them again costs milliseconds."""
 STATISTICS_BYTES = 1_024
 """What is counted at least for one catalog: its key and its place."""
+HIDDEN_BYTES = 160
+"""What is counted for the id of a document that a catalog does not show."""
 CENTRAL_STATISTICS_MAX = 4
 
 
@@ -53,6 +56,14 @@ class Searching(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class _Sight:
+    """What a search of one catalog needs and nobody's question changes: what it does not show, and its statistics."""
+
+    hidden: frozenset[str]
+    statistics: CatalogStatistics
+
+
 class Search:
     """Searches one repository's catalog. Thread-safe; permission plays no part in it."""
 
@@ -60,21 +71,28 @@ class Search:
         self._catalogs = catalogs
         self._reader = reader
         self._store = store
-        self._statistics: ByteCache[Key, CatalogStatistics] = ByteCache(CATALOG_STATISTICS_BYTES_MAX)
+        self._sights: ByteCache[Key, _Sight] = ByteCache(CATALOG_STATISTICS_BYTES_MAX)
         self._central: EntryCache[str, CatalogStatistics] = EntryCache(CENTRAL_STATISTICS_MAX)
 
     def search(
-        self, repository: str | None, q: str, tags: Sequence[str] = (), limit: int = LIMIT_DEFAULT
+        self,
+        repository: str | None,
+        q: str,
+        tags: Sequence[str] = (),
+        limit: int = LIMIT_DEFAULT,
+        *,
+        favoured_tags: Sequence[str] = (),
     ) -> dict[str, Json]:
         """The wire's search answer; any text is a valid query, an empty one lists by name.
 
+        `tags` filter, `favoured_tags` raise what carries them and drop nothing.
         Raises Unavailable while the index is built anew, QueryInvalid for a limit or tags out of bounds, TooLarge for
         a text over 32 KiB.
         """
         if not 1 <= limit <= LIMIT_MAX:
             raise QueryInvalid(f"limit is {limit}: give a number from 1 to {LIMIT_MAX}.")
-        if len(tags) > TAGS_MAX:
-            raise QueryInvalid(f"{len(tags)} tags are given, at most {TAGS_MAX} filter a search.")
+        if max(len(tags), len(favoured_tags)) > TAGS_MAX:
+            raise QueryInvalid(f"{len(tags) or len(favoured_tags)} tags are given, at most {TAGS_MAX} are looked at.")
         if len(q.encode("utf-8", "replace")) > QUERY_BYTES_MAX:
             raise TooLarge(f"the query is over {QUERY_BYTES_MAX} bytes: give the task in fewer words.")
         key, catalog = self._catalogs.catalog_of(repository)
@@ -82,6 +100,8 @@ class Search:
         rows: list[tuple[Verdict, float]]
         if q.strip():
             hits = self._hits(q, wanted, key, catalog)
+            if favoured_tags:
+                hits = _favoured(hits, frozenset(fold_tag(tag) for tag in favoured_tags))
             rows = [(verdict, hit.score) for verdict, hit in hits[:limit]]
             is_weak = ranking.weak([hit for _, hit in hits])
         else:
@@ -99,15 +119,11 @@ class Search:
 
     def _hits(self, q: str, tags: frozenset[str], key: Key, catalog: Catalog) -> list[tuple[Verdict, Hit]]:
         scopes = (CENTRAL_SCOPE,) if key.repository is None else (CENTRAL_SCOPE, key.repository)
-        hidden = [
-            document_id(scope_of(head.source.kind, head.source.repository), head.digest) for head in _hidden(catalog)
-        ]
         if not self._reader.is_whole:
             # Few rows, or none, would pass for an answer.
             raise Unavailable("the search index is being built: ask again in a moment. Catalogs are served meanwhile.")
-        found = self._reader.search(
-            q, scopes=scopes, excluded=hidden, limit=RECALL, statistics=self._statistics_of(key, catalog)
-        )
+        sight = self._sight_of(key, catalog)
+        found = self._reader.search(q, scopes=scopes, excluded=sight.hidden, limit=RECALL, statistics=sight.statistics)
         checked: list[tuple[Verdict, Hit]] = []
         for hit in found:
             verdict = catalog.verdict(hit.name)
@@ -116,22 +132,28 @@ class Search:
                 checked.append((verdict, hit))
         return checked
 
-    def _statistics_of(self, key: Key, catalog: Catalog) -> CatalogStatistics:
-        """The statistics of exactly what this catalog serves, so that nobody else's edit reorders its results."""
-        found = self._statistics.get(key)
-        if found is None:
-            found = self._central.get(key.central)
-            if found is None:
-                found = self._count(_heads(catalog.base.revision))
-                self._central.put(key.central, found)
-            hidden = [head for head in _hidden(catalog) if head.source.kind == "central"]
+    def _sight_of(self, key: Key, catalog: Catalog) -> _Sight:
+        """What this catalog hides, and statistics of exactly what it serves: no edit elsewhere reorders results."""
+        sight = self._sights.get(key)
+        if sight is None:
+            counted = self._central.get(key.central)
+            if counted is None:
+                counted = self._count(_heads(catalog.base.revision))
+                self._central.put(key.central, counted)
+            hidden = _hidden(catalog)
+            ids = frozenset(
+                document_id(scope_of(head.source.kind, head.source.repository), head.digest) for head in hidden
+            )
+            less = [head for head in hidden if head.source.kind == "central"]
             own = [item.serving for item in catalog.own.values() if item and item.serving]
             local = [head for head in own if head.source.kind == "local"]
-            shared_bytes = found.size_bytes
-            found = found.minus(self._count(hidden)) if hidden else found
-            found = found.plus(self._count(local)) if local else found
-            self._statistics.put(key, found, STATISTICS_BYTES + found.size_bytes - shared_bytes)
-        return found
+            shared_bytes = counted.size_bytes
+            counted = counted.minus(self._count(less)) if less else counted
+            counted = counted.plus(self._count(local)) if local else counted
+            sight = _Sight(ids, counted)
+            own_bytes = counted.size_bytes - shared_bytes
+            self._sights.put(key, sight, STATISTICS_BYTES + HIDDEN_BYTES * len(ids) + own_bytes)
+        return sight
 
     def _count(self, heads: Sequence[Head]) -> CatalogStatistics:
         bodies = self._store.documents([head.digest for head in heads])
@@ -157,8 +179,19 @@ def _is_served(catalog: Catalog, head: Head) -> bool:
     return verdict is not None and verdict.serving is not None and verdict.serving.source == head.source
 
 
+def _favoured(hits: list[tuple[Verdict, Hit]], tags: frozenset[str]) -> list[tuple[Verdict, Hit]]:
+    """The hits in their order after what carries some of the tags was raised."""
+    verdicts = {hit.id: verdict for verdict, hit in hits}
+    shares = {
+        found: len(tags.intersection(folded_tags(verdict.serving.tags))) / len(tags)
+        for found, verdict in verdicts.items()
+        if verdict.serving is not None
+    }
+    return [(verdicts[hit.id], hit) for hit in ranking.favour([hit for _, hit in hits], shares)]
+
+
 def _serves_with(verdict: Verdict, tags: frozenset[str]) -> bool:
-    return verdict.serving is not None and tags <= set(folded_tags(verdict.serving.tags))
+    return verdict.serving is not None and (not tags or tags <= set(folded_tags(verdict.serving.tags)))
 
 
 def _row(verdict: Verdict, head: Head, score: float) -> dict[str, Json]:
