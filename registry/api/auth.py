@@ -5,7 +5,8 @@ from registry.api.threads import Threads
 from registry.errors import Unauthenticated
 from registry.service.tokens import Tokens, require_reader
 
-AUTHORIZATION_BYTES_MAX = 4_096
+AUTHORIZATION_BYTES_MAX = 16_384
+"""An issuer's token carries its claims with it; this registry's own are short."""
 
 
 class TokenRefused(Unauthenticated):

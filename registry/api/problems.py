@@ -12,7 +12,7 @@ from litestar.serialization import encode_json
 from registry.api.answers import NO_STORE, NOSNIFF, Answer
 from registry.api.auth import TokenRefused
 from registry.api.kinds import KINDS, METHOD_NOT_ALLOWED
-from registry.errors import Refusal, SourceFault, Unavailable
+from registry.errors import Refusal, SourceFault, TooManyRequests, Unavailable
 
 _JSON = (b"content-type", b"application/problem+json")
 _RESERVED = frozenset({"type", "title", "status", "detail"})
@@ -35,7 +35,7 @@ def problem_answer(error: Exception) -> Answer:
     if isinstance(error, Refusal):
         headers = [_challenge(error)] if error.code == "unauthenticated" else []
         return make_problem(error.code, error.detail, error.extra, headers)
-    if isinstance(error, Unavailable):
+    if isinstance(error, Unavailable | TooManyRequests):
         return make_problem(error.code, error.detail, {}, [(b"retry-after", b"%d" % max(1, error.retry_after_s))])
     if isinstance(error, SourceFault):
         return make_problem(error.code, error.detail, {"state": error.state})

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Protocol
 
 from policies.access import Action, Principal, Scope, may
 from registry.digest import Json
@@ -24,6 +25,22 @@ BOOTSTRAP_NAME = "bootstrap-admin"
 _PRINCIPAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@:/-]{0,127}")
 
 
+BELIEVED_FOR = timedelta(seconds=60)
+"""How long what an issuer's token was found to say is believed without looking at it again."""
+
+
+class Issuer(Protocol):
+    """Somebody else whose tokens are taken as well."""
+
+    def may_know(self, secret: str) -> bool:
+        """Whether a token could be one of the issuer's; then it is none of this registry's."""
+        ...
+
+    def verify(self, secret: str) -> tuple[Principal, datetime]:
+        """(principal, until when that holds). Raises Unauthenticated and Unavailable."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class _Known:
     token: Token
@@ -40,12 +57,15 @@ class Tokens:
         now: Callable[[], datetime],
         randomness: Callable[[int], str],
         bootstrap: str | None,
+        issuer: Issuer | None = None,
     ) -> None:
         self._store = store
         self._now = now
         self._randomness = randomness
         self._bootstrap = None if bootstrap is None else _hash(bootstrap)
         self._known: EntryCache[str, _Known] = EntryCache(CACHED_MAX)
+        self._issuer = issuer
+        self._believed: EntryCache[str, tuple[Principal, datetime]] = EntryCache(CACHED_MAX)
 
     def authenticate(self, authorization: str | None) -> Principal | None:
         """The principal of an Authorization header; None where there is no header.
@@ -54,22 +74,29 @@ class Tokens:
         """
         if authorization is None:
             return None
-        return self._admit(authorization, self._token)
+        return self._admit(authorization, self._token, self._verified)
 
     def peek(self, authorization: str) -> Principal | None:
         """The same from memory alone, or None where the store must be asked. Never blocks; safe on an event loop."""
         try:
-            return self._admit(authorization, self._known_token)
+            return self._admit(authorization, self._known_token, self._believed_principal)
         except Unauthenticated:
             return None
 
-    def _admit(self, authorization: str, find: Callable[[str], Token | None]) -> Principal:
+    def _admit(
+        self,
+        authorization: str,
+        find: Callable[[str], Token | None],
+        believe: Callable[[str, str], Principal | None],
+    ) -> Principal | None:
         scheme, _, secret = authorization.strip().partition(" ")
         if scheme.lower() != "bearer" or not secret.strip():
             raise Unauthenticated("send the token as `Authorization: Bearer <token>`.")
         hashed = _hash(secret.strip())
         if self._bootstrap is not None and hmac.compare_digest(hashed, self._bootstrap):
             return Principal(BOOTSTRAP_NAME, None, frozenset(Scope))
+        if self._issuer is not None and self._issuer.may_know(secret.strip()):
+            return believe(secret.strip(), hashed)
         token = find(hashed)
         now = self._now()
         if token is None or token.revoked_at is not None or (token.expires_at is not None and token.expires_at <= now):
@@ -123,6 +150,17 @@ class Tokens:
         if not self._store.revoke_token(token_id, now, audit):
             raise Unknown("token", f"there is no valid token {token_id[:64]!r}.")
         self._known = EntryCache(CACHED_MAX)
+
+    def _believed_principal(self, _secret: str, hashed: str) -> Principal | None:
+        found = self._believed.get(hashed)
+        return found[0] if found is not None and found[1] > self._now() else None
+
+    def _verified(self, secret: str, hashed: str) -> Principal | None:
+        found = self._believed_principal(secret, hashed)
+        if found is None and self._issuer is not None:
+            found, until = self._issuer.verify(secret)
+            self._believed.put(hashed, (found, min(until, self._now() + BELIEVED_FOR)))
+        return found
 
     def _known_token(self, hashed: str) -> Token | None:
         known = self._known.get(hashed)
