@@ -32,6 +32,11 @@ _WITHDRAWN = {
 }
 
 
+def reason_of(outcome: Outcome) -> str:
+    """The sentence that goes with an outcome, whoever decided it."""
+    return _REASONS.get(outcome, "Nobody serves: the copy whose turn it is was withdrawn by the platform team.")
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """One side's copy of a name. `withdrawn` speaks of the very copy that would serve; elsewhere it has no effect."""

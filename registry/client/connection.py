@@ -101,9 +101,17 @@ class Connection:
         """The answer to a read; with `etag` it may be a 304."""
         return self._call("GET", path, params=params, headers={"If-None-Match": etag} if etag else {})
 
-    def post(self, path: str, body: Mapping[str, object], *, params: Mapping[str, str] | None = None) -> Answer:
+    def post(
+        self,
+        path: str,
+        body: Mapping[str, object],
+        *,
+        params: Mapping[str, str] | None = None,
+        idempotency_key: str | None = None,
+    ) -> Answer:
         """The answer to a call with a JSON body."""
-        return self._call("POST", path, params=params, body=body)
+        headers = {"Idempotency-Key": idempotency_key} if idempotency_key else {}
+        return self._call("POST", path, params=params, headers=headers, body=body)
 
     def close(self) -> None:
         """Let go of the connections; a later call opens them again."""
