@@ -30,6 +30,7 @@ from registry.playbook.roots import Roots
 from registry.ports import AuditEntry, Registration, Role, Store
 from registry.service.audit import Audit
 from registry.service.catalogs import Catalogs
+from registry.service.evaluation import Evaluations
 from registry.service.inforce import InForce
 from registry.service.policy import Policy
 from registry.service.previewing import Previews
@@ -158,6 +159,7 @@ def open_services(settings: Settings, store: Store) -> Services:
     return Services(
         catalogs=catalogs,
         search=Search(catalogs, reader, store),
+        evaluations=Evaluations(catalogs),
         repositories=repositories,
         policy=Policy(in_force, store, repositories, now=now),
         previews=Previews(in_force, store),

@@ -26,6 +26,7 @@ ROUTES = (
     repositories.list_repositories,
     repositories.get_repository,
     repositories.list_problems,
+    repositories.evaluate_repository,
     repositories.register_repository,
     repositories.deregister_repository,
     repositories.sync_repository,
@@ -61,6 +62,8 @@ WAITING_THREADS = 64
 """Calls with `Prefer: wait` hold a thread for up to a minute, so they have their own."""
 PREVIEWS_QUEUE_MAX = 7
 """Previews are worked out one at a time, so that they hold up nobody but each other; each may wait with 8 MiB."""
+EVALUATIONS_QUEUE_MAX = 63
+"""Evaluations too, which take up to seconds where a catalog has thousands of cases."""
 
 
 def create_app(
@@ -78,7 +81,9 @@ def create_app(
     threads = Threads("api", THREADS, QUEUE_MAX)
     waiting = Threads("api-wait", WAITING_THREADS, 0)
     previews = Threads("api-preview", 1, PREVIEWS_QUEUE_MAX)
-    door = Door(services, threads, waiting, previews, metrics, encode_json(openapi_document(version(DISTRIBUTION))))
+    evaluations = Threads("api-evaluation", 1, EVALUATIONS_QUEUE_MAX)
+    openapi = encode_json(openapi_document(version(DISTRIBUTION)))
+    door = Door(services, threads, waiting, previews, evaluations, metrics, openapi)
 
     @asynccontextmanager
     async def threads_end(app: Litestar) -> AsyncIterator[None]:  # noqa: ARG001 - what the framework passes
@@ -86,6 +91,7 @@ def create_app(
         threads.close()
         waiting.close()
         previews.close()
+        evaluations.close()
 
     inner = Litestar(
         route_handlers=list(ROUTES),

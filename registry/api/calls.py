@@ -202,6 +202,15 @@ READS = (
         (_INSTEAD,),
         problems=_ONE,
     ),
+    Call(
+        "GET",
+        "/v1/repositories/{repository}/evaluation",
+        "How the selection cases of the catalog in force come out",
+        {200: "The report."},
+        "repositories",
+        (_INSTEAD,),
+        problems=_ONE,
+    ),
     Call("GET", "/v1/policy", "The rules in force", {200: "The rules."}, "policy"),
     Call(
         "GET",

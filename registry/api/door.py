@@ -34,6 +34,7 @@ class Door:
     threads: Threads
     waiting: Threads
     previews: Threads
+    evaluations: Threads
     metrics: Callable[[], bytes]
     openapi: bytes
 

@@ -5,6 +5,7 @@ The front has put the repository into the scope and `-` into the path, since an 
 
 from litestar import Response, delete, get, post, put
 
+from registry.api.answers import JSON, NO_CACHE, NOSNIFF, Answer
 from registry.api.bodies import CommitBody, RegistrationBody
 from registry.api.door import (
     HttpRequest,
@@ -14,6 +15,7 @@ from registry.api.door import (
     parameters_of,
     principal_of,
     repository_of,
+    respond,
     respond_json,
     respond_outcome,
     wait_of,
@@ -51,6 +53,18 @@ async def list_problems(request: HttpRequest) -> Response[bytes]:
     door = door_of(request)
     parameters_of(request, "repository")
     return respond_json(await door.call(door.services.repositories.problems, repository_of(request)))
+
+
+@get("/v1/repositories/{repository:str}/evaluation")
+async def evaluate_repository(request: HttpRequest) -> Response[bytes]:
+    """How the selection cases of the catalog in force come out."""
+    door = door_of(request)
+    parameters_of(request, "repository")
+    repository = repository_of(request)
+    report = await door.call(door.services.evaluations.made, repository)
+    if report is None:
+        report = await door.evaluations.run(door.services.evaluations.report, repository)
+    return respond(Answer(200, [JSON, NOSNIFF, NO_CACHE], report))
 
 
 @put("/v1/repositories/{repository:str}", guards=[need_token])

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from registry.service.audit import Audit
 from registry.service.catalogs import Catalogs
+from registry.service.evaluation import Evaluations
 from registry.service.inforce import InForce
 from registry.service.policy import Policy
 from registry.service.previewing import Previews
@@ -38,6 +39,7 @@ class Services:
 
     catalogs: Catalogs
     search: Search
+    evaluations: Evaluations
     repositories: Repositories
     policy: Policy
     previews: Previews
