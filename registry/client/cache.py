@@ -96,7 +96,7 @@ class DiskCache:
         with contextlib.suppress(OSError):
             if mark.exists() and now - mark.stat().st_mtime < _DAY_S:
                 return
-            mark.touch()
+            mark.touch(mode=0o600)
             for kept in self._folder.glob("*/*"):
                 with contextlib.suppress(OSError):
                     if now - kept.stat().st_mtime > KEEP_DAYS * _DAY_S:

@@ -48,7 +48,7 @@ class WorkingTree:
 
     def fingerprint(self, roots: Roots) -> str:
         """What lies in the playbook folders, by path, size and time: while it stays, nothing was changed."""
-        return digest_of(canonical([[path, *facts] for path, facts in self._files(roots)]))
+        return digest_of(canonical([[path, *map(str, facts)] for path, facts in self._files(roots)]))
 
     def hashed(self, roots: Roots) -> dict[str, str]:
         """Path -> sha256 of each file in the playbook folders."""
