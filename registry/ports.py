@@ -490,8 +490,8 @@ class Tree(Protocol):
     def contents(self, paths: Collection[str], limit: int) -> Iterable[tuple[str, str, str | None]]:
         """(commit, path, object id) of each content that one of the paths had, newest first, along first parents.
 
-        The commit is the one that brought it in, among at most `limit` before this one; the id, of a file or a
-        folder, is None where there was nothing. Links are not followed.
+        The commit is the one that brought it in, among at most `limit` before this one. A path that ends with a slash
+        is a folder's, any other one a file's; the id is None where there was no such thing. Links are not followed.
         """
         ...
 

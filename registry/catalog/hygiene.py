@@ -205,7 +205,7 @@ def _deprecated(subject: Subject, mine: Neighbours, beside: Neighbours, taken: C
 
 
 def _shown(other: Subject, beside: Subject) -> str:
-    where = other.path if other.repository == beside.repository else f"{other.repository}/{other.path}"
+    where = other.path if other.repository == beside.repository else f"{other.path} in {other.repository}"
     return f"{other.name} ({where})"
 
 

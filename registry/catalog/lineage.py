@@ -96,10 +96,11 @@ def shadow_drift(local: Head, lineage: Lineage, central: Sequence[FileVersion]) 
     shown = ", ".join(commits[:COMMITS_SHOWN_MAX])
     more = f" and {len(commits) - COMMITS_SHOWN_MAX} more" if len(commits) > COMMITS_SHOWN_MAX else ""
     since = f" ({served[place].version})" if not _is_made(served[place].version) else ""
+    count = "one commit" if len(commits) == 1 else f"{len(commits)} commits"
     message = (
-        f"central's {local.name} has moved on since this copy was made from it{since}: {shown}{more}. Look at "
-        f"{'these commits' if len(commits) > 1 else 'this commit'}, take over what is good, and follow central's "
-        "version; or delete this copy."
+        f"central's {local.name} has moved on since this copy was made from it{since}, by {count}: {shown}{more}. Take "
+        "over what is good: commit central's file as it is and your changes after it, or give your copy central's "
+        "version; or delete your copy."
     )
     return problem("shadow-drift", local.source.path, (1, 1), message, name=local.name)
 

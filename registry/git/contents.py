@@ -23,27 +23,24 @@ def contents(
 ) -> Iterator[tuple[str, str, str | None]]:
     """(commit, path, id) of each content that a path had, newest first: the commit that brought it in.
 
-    `commits` go from newest to oldest; `root_of` gives a commit's topmost folder, `child` a name in a folder. The id
-    is None where there was nothing. What the oldest commit has counts as brought in by it.
+    `commits` go from newest to oldest; `root_of` gives a commit's topmost folder, `child` a file or folder by its name
+    in a folder. A path that ends with a slash is a folder's, any other one a file's; the id is None where there was
+    no such thing. What the oldest commit has counts as brought in by it.
     """
     newer: _Tree | None = None
     since = ""
     for commit in commits:
         tree = _Tree(Child(root_of(commit), is_folder=True), child, newer)
         for path in paths:
-            now = tree.find(path)
-            if newer is not None and newer.find(path) != now:
-                yield since, path, _id(newer.find(path))
+            now = tree.id_of(path)
+            if newer is not None and newer.id_of(path) != now:
+                yield since, path, newer.id_of(path)
         # Not the whole line: each tree leans on the next newer one alone, and only while it is looked at.
         tree.newer = None
         newer, since = tree, commit
     if newer is not None:
         for path in paths:
-            yield since, path, _id(newer.find(path))
-
-
-def _id(found: Child | None) -> str | None:
-    return None if found is None else found.id
+            yield since, path, newer.id_of(path)
 
 
 class _Tree:
@@ -53,6 +50,10 @@ class _Tree:
         self.newer = newer
         self._child = child
         self.found: dict[str, Child | None] = {"": root}
+
+    def id_of(self, path: str) -> str | None:
+        found = self.find(path.removesuffix("/"))
+        return found.id if found is not None and found.is_folder == path.endswith("/") else None
 
     def find(self, path: str) -> Child | None:
         if path not in self.found:

@@ -164,9 +164,10 @@ class TreeReader:
     ) -> Iterator[tuple[str, str, str | None]]:
         """(commit, path, object id) of each content that one of the paths had, newest first, along first parents.
 
-        The commit is the one that brought it in, among this reader's and at most `limit` before it; the id, of a file
-        or of a folder, is None where there was nothing. Links are not followed, and nothing but folders is read. A slim
-        mirror deepens on demand; SourceFault then says why it could not.
+        The commit is the one that brought it in, among this reader's and at most `limit` before it. A path that ends
+        with a slash is a folder's, any other one a file's; the id is None where there was no such thing. Links are not
+        followed, and nothing but folders is read. A slim mirror deepens on demand; SourceFault then says why it could
+        not.
         """
         return contents(self._first_parents(limit), paths, root_of=self._tree_id_of, child=self._child)
 
@@ -207,7 +208,7 @@ class TreeReader:
 
     def _child(self, folder_id: str, name: str) -> Child | None:
         entry = _GitListing(self, folder_id).entry(folder_id, name)
-        return None if entry is None else Child(entry.id, entry.kind == "folder")
+        return Child(entry.id, entry.kind == "folder") if entry and entry.kind in {"folder", "file"} else None
 
     def _first_parent(self, commit: str) -> str | None:
         parents = self._commit(commit).parent_ids

@@ -41,6 +41,13 @@ class Agenda:
             taken.append(group)
         return tuple(taken)
 
+    def hold(self, group: Group) -> bool:
+        """Whether a group was not being worked on; it is busy from now on, whatever is planned for it."""
+        if group in self._busy:
+            return False
+        self._busy.add(group)
+        return True
+
     def release(self, group: Group) -> None:
         """End the work on a group; what was planned for it meanwhile counts from now on."""
         self._busy.discard(group)

@@ -12,6 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from threading import Event, Thread
+from typing import Any
 
 import structlog
 
@@ -32,7 +33,10 @@ from registry.ports import (
     SyncStatus,
 )
 from registry.sync.agenda import SOONEST, Agenda, Group
+from registry.sync.examination import Facts, Seen
+from registry.sync.examiner import Examiner
 from registry.sync.expiry import RuleClock
+from registry.sync.looks import Looks
 from registry.sync.publisher import Publisher
 from registry.sync.source import ReadingCache, SourcePlan
 from registry.sync.step import Assignment, StepResult, failed, run_steps
@@ -107,6 +111,8 @@ class Worker:
         self._api = ApiRules()
         self._rule_clock = RuleClock(store)
         self._news: queue.Queue[_Job | None] = queue.Queue()
+        self._examiner = Examiner(store, git, facts=self._facts, api=lambda: self._api, now=now)
+        self._looks = Looks(self._examiner, self._agenda, lambda: self._news.put(None))
 
     def run(self, stop: Event) -> None:
         """Work until `stop` is set; then wait a moment for what is under way, and save every status.
@@ -133,14 +139,18 @@ class Worker:
     def _turn(self, pool: ThreadPoolExecutor) -> None:
         self._follow()
         self._submit_due(pool)
+        self._looks.submit(pool)
         self._flush()
         self._collect(self._wait_s())
         self._publisher.delete_due()
+        self._examiner.save()
 
     def _finish(self) -> None:
-        wait([future for future in self._under_way if not future.cancelled()], STOP_WAIT_S)
+        under_way: list[Future[Any]] = [future for future in self._under_way if not future.cancelled()]
+        wait([*under_way, *self._looks.futures], STOP_WAIT_S)
         try:
             self._collect(0.0)
+            self._examiner.save(everything=True)
             self._give_back_requests()
             self._flush(everything=True)
         except Unavailable as fault:
@@ -153,6 +163,7 @@ class Worker:
         outdated |= {item.id for item in self._registrations.values() if item.role is Role.CENTRAL}
         for repository in outdated & self._statuses.keys():
             self._statuses[repository] = replace(self._statuses[repository], seen=None)
+        self._examiner.start(self._registrations)
         # Serving processes may have opened an index that was only now filled again.
         self._outgoing.wake()
 
@@ -200,7 +211,10 @@ class Worker:
             self._adopt_registration(registration)
         for pointer in changes.pointers:
             self._pointers[pointer.repository] = pointer
-        self._api = changes.rules or self._api
+        self._examiner.notice(pointer.repository for pointer in changes.pointers)
+        if changes.rules is not None:
+            self._api = changes.rules
+            self._examiner.notice_rules()
 
     def _adopt_registration(self, registration: Registration) -> None:
         known = self._registrations.get(registration.id)
@@ -238,6 +252,7 @@ class Worker:
             table.pop(repository, None)
         self._unsaved.discard(repository)
         self._publisher.forget(repository)
+        self._examiner.forget(repository)
 
     def _forget_member(self, registration: Registration) -> None:
         members = self._members[_group(registration)]
@@ -309,6 +324,7 @@ class Worker:
         self._under_way = {
             future: job for future, job in self._under_way.items() if future.cancelled() or not future.done()
         }
+        self._looks.collect(lambda: self._registrations)
         if self._finished:
             # What is registered may have changed while it was read.
             self._follow()
@@ -335,10 +351,20 @@ class Worker:
             self._take_over(result)
         for job in jobs:
             self._plan_next(job, settled)
+        self._examiner.notice(settled)
 
     def _is_current(self, result: StepResult) -> bool:
         """Whether what was read is still registered, and in the same way."""
         return self._registrations.get(result.registration.id) == result.registration
+
+    def _facts(self, repository: str) -> Facts | None:
+        """What remarks on a source follow from, or None where it was not read yet."""
+        registration, pointer = self._registrations.get(repository), self._pointers.get(repository)
+        status = self._statuses.get(repository)
+        commit = (status.seen or status.head) if status is not None else None
+        if registration is None or pointer is None or status is None or status.ref is None or commit is None:
+            return None
+        return Facts(registration, Seen(status.ref, commit), pointer.revision)
 
     def _resync(self) -> None:
         """Somebody else moved or removed a pointer: look at everything in the store again."""

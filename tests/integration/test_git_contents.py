@@ -1,7 +1,7 @@
 """Which commits brought in what a path held, on slim and full mirrors of real repositories."""
 
 import pytest
-from gitserver import GitRepo, Link
+from gitserver import GitRepo, Link, Submodule
 
 from registry.git.mirror import Mirror
 from registry.git.remote import RemotePolicy, parse_remote
@@ -56,10 +56,10 @@ def test_a_folder_has_another_content_when_anything_in_it_has(read, repo):
     one = repo.commit({"skills/x/SKILL.md": "1", "skills/x/scripts/go.sh": "1"})
     repo.commit({"skills/y/SKILL.md": "1"})
     two = repo.commit({"skills/x/scripts/go.sh": "2"})
-    found = list(read(two).contents(["skills/x", "skills/x/SKILL.md"]))
+    found = list(read(two).contents(["skills/x/", "skills/x/SKILL.md"]))
     assert [(commit, path) for commit, path, _ in found] == [
-        (two, "skills/x"),
-        (one, "skills/x"),
+        (two, "skills/x/"),
+        (one, "skills/x/"),
         (one, "skills/x/SKILL.md"),
     ]
     assert found[0][2] == repo.git("rev-parse", f"{two}:skills/x")
@@ -83,7 +83,13 @@ def test_contents_follow_first_parents_only(read, repo):
     assert [commit for commit, *_ in read(merge).contents(["a"])] == [merge, base]
 
 
-def test_a_link_is_its_own_content(read, repo):
-    repo.commit({"docs/a": "1", "a": Link("docs/a")})
-    last = repo.commit({"docs/a": "2"})
-    assert len(list(read(last).contents(["a"]))) == 1
+def test_what_is_no_file_of_this_tree_is_nothing(read, repo):
+    last = repo.commit({"docs/a": "1", "link": Link("docs/a"), "module": Submodule()})
+    asked = ["link", "module", "docs", "docs/a/"]
+    assert [found for *_, found in read(last).contents(asked)] == [None] * 4
+
+
+def test_a_file_that_was_a_folder_was_no_file_then(read, repo):
+    repo.commit({"a/b": "1"})
+    last = repo.commit({"a/b": None, "a": "2"})
+    assert [bool(found) for *_, found in read(last).contents(["a"])] == [True, False]

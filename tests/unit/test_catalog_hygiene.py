@@ -30,7 +30,7 @@ def test_a_near_duplicate_of_central_is_said_of_the_local_file_with_the_place_of
     beside = neighbours([a_subject("rotate-key", "central", KEYS), a_subject("renew-secret", "central", KEYS)])
     (remark,) = catalog_remarks([a_subject("renew-key", purpose=KEYS)], beside)
     assert remark.path == "playbooks/renew-key.yaml"
-    assert "rotate-key (github.com/acme/playbooks/playbooks/rotate-key.yaml)" in remark.message
+    assert "rotate-key (playbooks/rotate-key.yaml in github.com/acme/playbooks)" in remark.message
     assert remark.level is Level.WARNING
 
 
@@ -72,7 +72,9 @@ def test_two_documents_that_define_a_tool_in_two_ways_name_each_other():
 def test_a_tool_is_compared_with_central_before_the_repositorys_own():
     beside = neighbours([a_subject("z", "central", None, None, {**FLAGS, "risk": "internal"})])
     own = [a_subject("a", "local", None, None, FLAGS), a_subject("b", "local", None, None, {**FLAGS, "risk": "money"})]
-    assert all("z (github.com/acme/playbooks" in item.message for item in catalog_remarks(own, beside))
+    assert all(
+        "z (playbooks/z.yaml in github.com/acme/playbooks)" in item.message for item in catalog_remarks(own, beside)
+    )
 
 
 def test_equal_definitions_and_mere_names_do_not_drift():
@@ -98,7 +100,8 @@ def test_a_deprecated_playbook_is_said_to_have_a_replacement_that_serves():
     assert (remark.code, remark.level) == ("deprecated", Level.INFO)
     assert "since 2026-10-01" in remark.message
     assert (
-        "renew-key (github.com/acme/playbooks/playbooks/renew-key.yaml) replaces it and serves here" in remark.message
+        "renew-key (playbooks/renew-key.yaml in github.com/acme/playbooks) replaces it and serves here"
+        in remark.message
     )
 
 
