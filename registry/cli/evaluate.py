@@ -4,7 +4,6 @@ import click
 
 from registry.cli.completion import complete_repository
 from registry.cli.options import with_json, with_remote
-from registry.cli.outcome import Unreachable
 from registry.cli.remote import Remote, segment
 from registry.cli.selection import selection_lines
 from registry.cli.terminal import faint, note, progress, say, shown, write_json
@@ -37,8 +36,8 @@ def evaluate(remote: Remote, repository: str | None, as_json: bool) -> None:  # 
     lines = selection_lines(report, shown_max=CASES_SHOWN_MAX)
     if not lines:
         note(
-            f"Of {report['playbooks']} playbooks none has selection cases: write tasks under `selection` that should find "
-            "it, and search will find it better, too."
+            f"Of {report['playbooks']} playbooks none has selection cases. Write tasks under `selection.should_find`: "
+            "search will find them better, too."
         )
     for line in lines:
         say(line)
@@ -48,6 +47,4 @@ def evaluate(remote: Remote, repository: str | None, as_json: bool) -> None:  # 
 def _central(remote: Remote) -> str:
     """The id of the central repository, as its catalog says it."""
     central = remote.get("/v1/catalogs").json["sources"]["central"]
-    if not isinstance(central, dict):
-        raise Unreachable("the registry names no central repository: try again in a moment.")
     return str(central["repository"])

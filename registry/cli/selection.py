@@ -1,6 +1,6 @@
 """Selection reports for people: a line of figures, then the cases that want a look, the worst first."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from registry.cli.terminal import bad, doubtful, faint, good, shown
@@ -8,6 +8,7 @@ from registry.cli.terminal import bad, doubtful, faint, good, shown
 SHOWN_MAX = 10
 TAKINGS_SHOWN_MAX = 3
 TEXT_SHOWN_MAX = 100
+MARK_WIDTH = len("not found")
 WITHIN = 5
 """How far down a list a playbook counts as found, as the report counts."""
 
@@ -29,12 +30,8 @@ def selection_lines(
     if takings := _takings(report, about):
         lines.append(faint(f"  taken most: {takings}"))
     if report["not_run"]:
-        lines.append(
-            doubtful(
-                f"  {_many(report['not_run'], 'case')} not tried: a report tries {report['cases']:,} here, and none "
-                "over 2,000 characters"
-            )
-        )
+        left = f"{_many(report['not_run'], 'case')} not tried"
+        lines.append(doubtful(f"  {left}: too many for one report, or over 2,000 characters long"))
     return lines
 
 
@@ -44,11 +41,13 @@ def _summary(report: Mapping[str, Any]) -> str:
     if tasks["cases"]:
         found = round(tasks["recall_at_1"] * tasks["cases"])
         within = round(tasks["recall_at_5"] * tasks["cases"])
-        text = f"{found} of {_many(tasks['cases'], 'task')} find their playbook first, {within} within {WITHIN}"
+        finds = "finds its" if tasks["cases"] == 1 else "find their"
+        text = f"{found} of {_many(tasks['cases'], 'task')} {finds} playbook first, {within} within {WITHIN}"
         parts.append(good(text) if found == tasks["cases"] else text)
     if near_misses["cases"]:
         first = round(near_misses["first"] * near_misses["cases"])
-        text = f"{first} of {_many(near_misses['cases'], 'near miss')} find it first"
+        are = "is" if near_misses["cases"] == 1 else "are"
+        text = f"{first} of {_many(near_misses['cases'], 'near miss')} {are} taken for a task"
         parts.append(good(text) if not first else text)
     return f"selection cases: {'; '.join(parts)}" if parts else "selection cases:"
 
@@ -74,21 +73,25 @@ def _takings(report: Mapping[str, Any], about: Collection[str] | None) -> str:
 def _missed(case: Mapping[str, Any]) -> tuple[frozenset[str], str]:
     own, taker, rank = case["playbook"], case["taken_by"], case["rank"]
     touched = frozenset({own, taker} - {None})
+    place = _mark("not found" if rank is None else f"rank {rank}", bad if rank is None or rank > WITHIN else doubtful)
     if taker is None:
-        return touched, f"  {bad('not found')}  {shown(own)}: {_text(case)} finds nothing without its own words"
-    place = bad("not found") if rank is None else bad(f"rank {rank}") if rank > WITHIN else doubtful(f"rank {rank}")
-    taken = f"{shown(taker)} comes first"
-    if taker in case["claimed_by"]:
-        taken = f"{taken}, which lists the same task"
-    return touched, f"  {place}  {shown(own)}: {_text(case)}; {taken}"
+        said = f"{_text(case)} shares no word with any playbook once its own text is left out"
+    elif taker in case["claimed_by"]:
+        said = f"{_text(case)}; {shown(taker)} comes first, which lists the same task"
+    else:
+        said = f"{_text(case)}; {shown(taker)} comes first"
+    return touched, f"  {place}  {shown(own)}: {said}"
 
 
 def _attracted(case: Mapping[str, Any]) -> tuple[frozenset[str], str]:
-    owners = " and ".join(shown(name) for name in case["belongs_to"])
-    wanted = f"; it is a task of {owners}" if owners else ""
-    return frozenset({case["playbook"]}), (
-        f"  {bad('near miss')}  {shown(case['playbook'])} comes first for {_text(case)}{wanted}"
-    )
+    own, owners = case["playbook"], " and ".join(shown(name) for name in case["belongs_to"])
+    whose = f", which is a task of {owners}" if owners else ""
+    said = f"{shown(own)} comes first for {_text(case)}{whose}"
+    return frozenset({own, *case["belongs_to"]}), f"  {_mark('near miss', bad)}  {said}"
+
+
+def _mark(text: str, style: Callable[[str], str]) -> str:
+    return style(text) + " " * (MARK_WIDTH - len(text))
 
 
 def _text(case: Mapping[str, Any]) -> str:

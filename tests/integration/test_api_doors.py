@@ -21,6 +21,7 @@ READS = (
     "/v1/repositories",
     "/v1/repositories/local/acme/central",
     "/v1/repositories/local/acme/central/problems",
+    "/v1/repositories/local/acme/central/evaluation",
     "/v1/policy",
     "/v1/audit",
     "/v1/tokens",
