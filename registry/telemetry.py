@@ -92,6 +92,10 @@ class _InForceCollector(Collector):
             ),
         ):
             yield GaugeMetricFamily(name, text, value)
+        runs = CounterMetricFamily("registry_runs", "Attempts at opening a run by outcome.", labels=["outcome"])
+        for outcome, count in self._services.runs.attempts.counts().items():
+            runs.add_metric([outcome], count)
+        yield runs
         fresh, age_s = self._services.catalogs.state_of(None)
         yield GaugeMetricFamily("registry_central_age_seconds", "Seconds since central was last checked.", age_s)
         yield GaugeMetricFamily("registry_central_fresh", "1 while central's last check is recent.", int(fresh))

@@ -9,7 +9,7 @@ from litestar import Litestar, Request, Response
 from litestar.datastructures import State
 from litestar.serialization import encode_json
 
-from registry.api import audit, health, pages, playbooks, policy, preview, repositories, schemas, tokens
+from registry.api import audit, health, pages, playbooks, policy, preview, repositories, runs, schemas, tokens
 from registry.api.answers import Application
 from registry.api.auth import Gate
 from registry.api.bodies import BODY_BYTES_MAX
@@ -34,6 +34,10 @@ ROUTES = (
     playbooks.get_playbook,
     playbooks.explain_playbook,
     preview.preview_change,
+    runs.open_run,
+    runs.record_run,
+    runs.list_runs,
+    runs.get_run,
     policy.get_policy,
     policy.mark_required,
     policy.unmark_required,

@@ -2,9 +2,9 @@
 
 import json
 from datetime import date, datetime
-from typing import NoReturn, TypeVar
+from typing import Annotated, Any, NoReturn, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema, field_validator
 
 from registry.api.parameters import suggest
 from registry.errors import RequestInvalid, TooLarge
@@ -18,6 +18,10 @@ class Body(BaseModel):
     """The root of every body: no member beyond those declared, no conversion between types."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+Inputs = Annotated[Any, WithJsonSchema({"type": "object", "additionalProperties": True})]
+"""What a caller gives a run. Any JSON here: what is wrong with it is said by pointer, and not of the whole body."""
 
 
 class RegistrationBody(Body):
@@ -75,6 +79,32 @@ class SearchBody(Body):
     repository: str | None = Field(None, description="Whose catalog is searched; default: the central one.")
     tag: tuple[str, ...] | str = Field((), description="Tags that every result must carry.")
     limit: int = Field(10, description="How many results at most, 1 to 50.")
+
+
+class RunBody(Body):
+    """`POST /v1/playbooks/{name}/runs`."""
+
+    inputs: Inputs = Field(default_factory=dict, description="What the playbook asks for, as its schema says.")
+    digest: str | None = Field(None, description="Exactly this copy: nothing is opened where another one serves.")
+    task: str | None = Field(None, description="What the run is for, in the caller's words; 32 KiB at most.")
+
+
+class WorktreeRunBody(Body):
+    """`POST /v1/runs`."""
+
+    name: str = Field(description="The playbook's name.")
+    version: str = Field(description="The version that the copy says of itself.")
+    digest: str = Field(description="sha256:<64 hex> of the copy's document, as the registry would make it.")
+    path: str = Field(description="Where the file is, relative to the repository's root.")
+    commit: str | None = Field(None, description="The working tree's head.")
+    blob: str | None = Field(None, description="sha256:<64 hex> of the file's bytes.")
+    tags: tuple[str, ...] = Field((), description="The copy's tags, which access rules may speak of.")
+    risk: tuple[str, ...] = Field((), description="The risk classes of its tools, which access rules may speak of.")
+    inputs: Inputs = Field(default_factory=dict, description="What it was bound to.")
+    task: str | None = Field(None, description="What the run is for, in the caller's words; 32 KiB at most.")
+    snapshot: str | None = Field(
+        None, description="The catalog over which the working tree was laid; default: the one in force now."
+    )
 
 
 BodyT = TypeVar("BodyT", bound=Body)

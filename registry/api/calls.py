@@ -27,7 +27,8 @@ class Call:
     """One method of one path.
 
     `answers` maps a status to what it means; `problems` are the codes that the call itself may answer with, besides
-    those that any call may (see EVERY_CALL). `body` is what it takes, `media_type` what it gives.
+    those that any call may (see EVERY_CALL). `body` is what it takes, `media_type` what it gives. Of
+    one that `repeats`, the same request under one Idempotency-Key gets the same answer again.
     """
 
     method: str
@@ -40,6 +41,7 @@ class Call:
     problems: tuple[str, ...] = ()
     media_type: str = "application/json"
     waits: bool = False
+    repeats: bool = False
     conditional: bool = False
     is_open: bool = False
 
@@ -55,6 +57,15 @@ _LIMIT = Parameter("limit", "Rows at most, 1 to 200; default 50.", type="integer
 _ONE = ("repository-invalid", "repository-unknown")
 _WRITE = (*_ONE, "forbidden", "too-large")
 _NAMED = ("name-invalid", "playbook-unknown", "forbidden", "too-large")
+_EXECUTE = (
+    "forbidden",
+    "refused",
+    "repository-invalid",
+    "playbook-unavailable",
+    "inputs-invalid",
+    "too-large",
+    "conflict",
+)
 _DONE = {200: "Done; the repository as it is now.", 202: "Not done yet; the repository as it is now."}
 
 READS = (
@@ -211,6 +222,29 @@ READS = (
         (_INSTEAD,),
         problems=_ONE,
     ),
+    Call(
+        "GET",
+        "/v1/runs",
+        "The runs that the caller may look at",
+        {200: "A page of runs, newest first."},
+        "runs",
+        (
+            Parameter("repository", "Only runs in this repository, in any spelling."),
+            Parameter("name", "Only runs of this playbook."),
+            _CURSOR,
+            _LIMIT,
+        ),
+        problems=("name-invalid", "repository-invalid"),
+    ),
+    Call(
+        "GET",
+        "/v1/runs/{run_id}",
+        "One run",
+        {200: "The run, or with `view=full` the run with its procedure."},
+        "runs",
+        (Parameter("view", "`full` adds the procedure of the copy that the run is pinned to."),),
+        problems=("run-unknown", "conflict"),
+    ),
     Call("GET", "/v1/policy", "The rules in force", {200: "The rules."}, "policy"),
     Call(
         "GET",
@@ -224,6 +258,31 @@ READS = (
 )
 
 WRITES = (
+    Call(
+        "POST",
+        "/v1/playbooks/{name}/runs",
+        "Open a run of the copy that serves now",
+        {
+            201: "The run, with the procedure bound to the inputs; Location says where it is.",
+            200: "The same, which the same request opened before under its Idempotency-Key.",
+        },
+        "runs",
+        (REPOSITORY,),
+        bodies.RunBody,
+        ("name-invalid", "playbook-unknown", *_EXECUTE),
+        repeats=True,
+    ),
+    Call(
+        "POST",
+        "/v1/runs",
+        "Record a run of a working tree's copy",
+        {201: "The run; Location says where it is.", 200: "The same, recorded before under its Idempotency-Key."},
+        "runs",
+        (_NEEDED,),
+        bodies.WorktreeRunBody,
+        ("name-invalid", "snapshot-unknown", *_EXECUTE),
+        repeats=True,
+    ),
     Call(
         "PUT",
         "/v1/repositories/{repository}",

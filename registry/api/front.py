@@ -28,7 +28,8 @@ OPEN_PATHS = frozenset({b"/healthz", b"/readyz", b"/schema/openapi.json"})
 OPEN_BELOW = (b"/problems/", b"/schemas/")
 READING_POSTS = frozenset({b"/v1/preview"})
 """Calls that read for all that they take a body: who may read may make them."""
-SERVICE_CHECKED = frozenset({b"/v1/audit", b"/v1/tokens"})
+SERVICE_CHECKED = frozenset({b"/v1/audit", b"/v1/tokens", b"/v1/runs"})
+SERVICE_CHECKED_BELOW = b"/v1/runs/"
 """Reads that their services guard by more than reading; who may do that need not hold the reader's scope."""
 
 _READS = frozenset({"GET", "HEAD"})
@@ -108,7 +109,7 @@ class Front:
             return "search", await self._search_answer(scope, exchange)
         if path in READING_POSTS:
             self._gate.check_reader(principal)
-        elif method in _READS and not _is_open(path) and path not in SERVICE_CHECKED:
+        elif method in _READS and not _is_open(path) and not _is_service_checked(path):
             # The services decide on every write.
             self._gate.check_reader(principal)
         await self._pass_on({**scope, PRINCIPAL_KEY: principal}, exchange)
@@ -138,6 +139,10 @@ class Front:
 def _is_open(path: bytes) -> bool:
     """Whether a path is read before a caller could have a token: probes, schemas, the pages about problems."""
     return path in OPEN_PATHS or path.startswith(OPEN_BELOW)
+
+
+def _is_service_checked(path: bytes) -> bool:
+    return path in SERVICE_CHECKED or path.startswith(SERVICE_CHECKED_BELOW)
 
 
 def _address_repository(scope: Scope, address: Address) -> None:

@@ -159,7 +159,8 @@ _KINDS = (
         "too-large",
         413,
         "Too large",
-        "The body is over 1 MiB, that of a preview over 8 MiB, or a search text over 32 KiB.",
+        "The body is over 1 MiB, that of a preview over 8 MiB, a search text over 32 KiB, or the inputs of a run over "
+        "256 KiB.",
         "Send less.",
     ),
     Kind(

@@ -12,6 +12,7 @@ _PATH_MEANINGS = {
     "repository": "host/path, its slashes unescaped, or any spelling of the remote as one escaped segment.",
     "digest": "sha256:<64 hex>.",
     "name": "A playbook's name; it is folded as playbook names are.",
+    "run_id": "The run's id, `run_` and 26 characters.",
     "token_id": "The token's id, not its value.",
     "file": "playbook.v1.json or policy.v1.json.",
     "code": "The code of a problem.",
@@ -103,6 +104,9 @@ def _header_parameters(call: Call) -> Iterable[Node]:
     if call.waits:
         meaning = "`wait=<seconds up to 60>` waits until the outcome is published and searchable."
         yield {"name": "Prefer", "in": "header", "description": meaning, "schema": text}
+    if call.repeats:
+        meaning = "1 to 128 characters of the caller's own: the same request again under it opens nothing anew."
+        yield {"name": "Idempotency-Key", "in": "header", "description": meaning, "schema": text}
     if call.conditional:
         meaning = "Any ETag of the representation, weak or strong: 304 where it still is the one."
         yield {"name": "If-None-Match", "in": "header", "description": meaning, "schema": text}

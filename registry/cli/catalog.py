@@ -1,6 +1,5 @@
 """Commands that read: `catalog`, `search` and `explain`."""
 
-from difflib import get_close_matches
 from typing import Any
 
 import click
@@ -130,10 +129,7 @@ def explain(remote: Remote, name: str, repository: str | None, as_json: bool) ->
     """Say which copy of the playbook NAME serves, and why."""
     params: Params = [("repository", repository)] if repository else ()
     with progress("Asking"):
-        try:
-            answer = remote.get(f"/v1/playbooks/{segment(name)}/explain", params)
-        except No as refusal:
-            raise _with_nearest(refusal, remote, name, repository) from None
+        answer = remote.get(f"/v1/playbooks/{segment(name)}/explain", params)
     body = answer.json
     if as_json:
         write_json(answer.body)
@@ -158,18 +154,6 @@ def _note_unregistered(asked: str | None, found: str | None) -> None:
             f"{shown(asked)} is not registered, so this is central's catalog: "
             "`registry register URL --team TEAM` registers it."
         )
-
-
-def _with_nearest(refusal: No, remote: Remote, name: str, repository: str | None) -> No:
-    """The refusal, with the names that one may have meant where the name is unknown."""
-    if refusal.code != "playbook-unknown":
-        return refusal
-    path = f"/v1/catalogs/{segment(repository)}" if repository else "/v1/catalogs"
-    catalog = remote.get(path).json
-    names = [item["name"] for part in ("entries", "unavailable") for item in catalog[part]]
-    near = get_close_matches(name.lower(), names)
-    meant = f" Did you mean {' or '.join(shown(item) for item in near)}?" if near else ""
-    return No(f"{refusal.message}{meant}", refusal.code)
 
 
 def _search_params(query: str, repository: str | None, tags: tuple[str, ...], limit: int) -> Params:

@@ -30,6 +30,8 @@ _LATER = frozenset({408, 429})
 NEXT = {
     "unauthenticated": "Set REGISTRY_TOKEN to a valid token: `registry token create` makes one, with a token that has "
     "admin; the first is REGISTRY_ADMIN_TOKEN of the server.",
+    "run-unknown": "`registry runs` lists those that you may look at.",
+    "inputs-invalid": "`registry run NAME --help` shows how inputs are given.",
     "repository-unknown": "`registry register URL --team TEAM` registers one; `registry repositories` lists them.",
     "repository-invalid": "`registry repositories` lists those that are registered.",
     "playbook-unknown": "`registry catalog` lists the names.",
@@ -79,9 +81,16 @@ class Remote:
         return self.call("GET", path, params=params)
 
     def call(
-        self, method: str, path: str, *, params: Params = (), body: object = None, wait_s: float | None = None
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Params = (),
+        body: object = None,
+        wait_s: float | None = None,
+        key: str | None = None,
     ) -> Answer:
-        """The answer to one call; `body` is sent as JSON, `wait_s` as `Prefer: wait=`."""
+        """The answer to one call; `body` is sent as JSON, `wait_s` as `Prefer: wait=`, `key` as `Idempotency-Key`."""
         import httpx  # noqa: PLC0415 - see above
 
         request = self._client.build_request(
@@ -89,7 +98,7 @@ class Remote:
             path,
             params=httpx.QueryParams(list(params)) if params else None,
             json=body,
-            headers={"Prefer": f"wait={wait_s:g}"} if wait_s else None,
+            headers=_headers(wait_s, key),
             timeout=httpx.Timeout(TIMEOUT_S, read=TIMEOUT_S + (wait_s or 0)),
         )
         try:
@@ -128,6 +137,15 @@ class Remote:
 def segment(value: str) -> str:
     """`value` as one segment of a path, so that none of its slashes or dots is read as a route."""
     return quote(value, safe="")
+
+
+def _headers(wait_s: float | None, key: str | None) -> dict[str, str]:
+    headers = {"Prefer": f"wait={wait_s:g}"} if wait_s else {}
+    if key is not None:
+        if not key.isascii() or not key.isprintable():
+            raise Misused("--key takes printable ASCII characters only.")
+        headers["Idempotency-Key"] = f'"{key}"'
+    return headers
 
 
 def _read(response: "httpx.Response") -> bytes:
@@ -193,7 +211,7 @@ def _failure(response: "httpx.Response", content: bytes) -> Exception:
             return Unreachable(f"the registry failed with HTTP status {status}: try again, or look into its log.")
         return Misused(f"HTTP status {status} without an explanation, so this is no registry: is REGISTRY_URL right?")
     code = str(problem.get("type", "")).rpartition("/")[2]
-    message = f"{shown(problem.get('detail') or problem.get('title'))} [{shown(code)}]"
+    message = f"{_sentence(problem)} [{shown(code)}]"
     if advice := NEXT.get(code):
         message = f"{message} {advice}"
     if status >= 500 or status in _LATER:
@@ -202,6 +220,21 @@ def _failure(response: "httpx.Response", content: bytes) -> Exception:
     if status in _MISUSED or code == "route-unknown":
         return Misused(message)
     return No(message, code)
+
+
+def _sentence(problem: dict[str, Any]) -> str:
+    """What a problem says; of inputs that do not fit every place, a line each."""
+    detail = shown(problem.get("detail") or problem.get("title"))
+    violations = problem.get("violations")
+    if not isinstance(violations, list) or not violations:
+        return detail
+    lines = [
+        f"  {shown(each.get('pointer') or '/')}: {shown(each.get('message'))}"
+        for each in violations
+        if isinstance(each, dict)
+    ]
+    more = ["  and more"] if problem.get("more") else []
+    return "\n".join([detail.partition(". ")[0] + ":", *lines, *more])
 
 
 def _problem(response: "httpx.Response", content: bytes) -> dict[str, Any] | None:

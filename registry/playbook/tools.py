@@ -1,6 +1,6 @@
 """Which tools a document names, and which of them nothing declares."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from registry.digest import Json
 from registry.playbook.spelling import nearest, quoted, suggestion
@@ -39,11 +39,12 @@ def undeclared_tools(fields: Fields) -> Iterator[tuple[Path, str]]:
 
 
 def risk_classes(fields: Fields) -> frozenset[str]:
-    """The risk classes of all tools that a document declares, whichever of them its steps name.
+    """The risk classes of all tools that a document declares, whichever of them its steps name, folded."""
+    return fold_risks(tool.get("risk") for tool in _mappings(fields.get("tools")))
 
-    Spelt as the format spells them: other formats' `customer-comms` or `Money` must not slip past a rule.
-    """
-    risks = (tool.get("risk") for tool in _mappings(fields.get("tools")))
+
+def fold_risks(risks: Iterable[Json]) -> frozenset[str]:
+    """Risk classes as the native format spells them: `customer-comms` or `Money` must not slip past a rule."""
     return frozenset(each.strip().casefold().replace("-", "_") for each in risks if isinstance(each, str))
 
 

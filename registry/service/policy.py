@@ -30,7 +30,7 @@ class Policy:
         self._now = now
 
     def rules(self) -> dict[str, Json]:
-        """The rules in force: marks with their origin, waivers with expiry, withdrawals, publication, access."""
+        """The rules in force: marks with their origin, waivers, withdrawals, publication, access, working trees."""
         view = self._in_force.view
         data = dict(rules.to_json(self._in_force.rules_in_force()))
         front_matter: list[Json] = [
@@ -42,6 +42,8 @@ class Policy:
         return {
             "rule_date": view.api.rule_date.isoformat(),
             "required": [*front_matter, *(marks if isinstance(marks, list) else [])],
+            # Shown where nothing is said of it too: the default is what somebody looks for.
+            "worktree": "allow",
             **data,
         }
 

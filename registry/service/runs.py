@@ -27,7 +27,7 @@ from registry.errors import (
     Unknown,
 )
 from registry.names import require_name_key
-from registry.playbook.tools import risk_classes
+from registry.playbook.tools import fold_risks, risk_classes
 from registry.ports import Store
 from registry.runs.inputs import Given
 from registry.runs.record import RANDOM_BYTES, WORKTREE, Run, is_run_id, run_id
@@ -274,7 +274,7 @@ class Runs:
             raise PlaybookUnavailable(
                 f"this copy of {request.name} was withdrawn: it opens no run.", outcome="withdrawn", name=request.name
             )
-        tags, risk = frozenset(folded_tags(copy.tags)), frozenset(copy.risk)
+        tags, risk = frozenset(folded_tags(copy.tags)), fold_risks(copy.risk)
         if serving is not None:
             # What the reviewed copy says of itself stays true while somebody edits it.
             tags |= frozenset(folded_tags(serving.tags))

@@ -10,6 +10,7 @@ from registry.service.inforce import InForce
 from registry.service.policy import Policy
 from registry.service.previewing import Previews
 from registry.service.repositories import Repositories
+from registry.service.runs import Runs
 from registry.service.search import Search
 from registry.service.tokens import Tokens
 
@@ -43,6 +44,7 @@ class Services:
     repositories: Repositories
     policy: Policy
     previews: Previews
+    runs: Runs
     tokens: Tokens
     audit: Audit
     health: Health

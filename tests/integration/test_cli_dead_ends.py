@@ -60,15 +60,6 @@ def test_a_refusal_ends_with_the_next_command(code: str, advice: str):
         assert advice in said("policy", "show")[1]
 
 
-def test_an_unknown_name_is_answered_with_the_nearest():
-    with refuses(404, "playbook-unknown", "no playbook is named deploy-rolback.") as router:
-        router.get("/v1/catalogs").respond(json=catalog(entry("deploy-rollback"), entry("other")))
-        # The first route that fits answers, so the general one goes behind.
-        router.routes._routes.reverse()
-        code, text = said("explain", "deploy-rolback")
-    assert (code, "Did you mean deploy-rollback?" in text) == (1, True)
-
-
 def test_the_catalog_of_a_repository_that_is_not_registered_says_so():
     with answers(200, catalog(entry(), repository=None)):
         assert "github.com/acme/new is not registered" in said("catalog", "github.com/acme/new")[1]

@@ -8,8 +8,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from world import ADMIN, PLATFORM, playbook, running, team
 
-from registry.errors import Conflict, Forbidden, RepositoryInvalid, Unknown
+from policies.access import Principal
+from registry.errors import Conflict, Forbidden, Refused, RepositoryInvalid, Unknown
 from registry.service.repositories import RegistrationRequest
+from registry.service.runs import WorktreeCopy
 
 POLICY = "policy: 1\nrequired:\n  - {name: deploy-rollback, reason: audited}\n  - {tag: data-deletion, reason: irreversible}\n"
 CENTRAL = {
@@ -305,7 +307,7 @@ def test_a_typo_in_a_rule_is_named_with_the_nearest_playbook(tmp_path):
         central = world.services.in_force.view.central
         (problem,) = [
             item
-            for item in world.services.repositories.problems(central)["problems"]
+            for item in world.services.problems.of(central)["problems"]
             if item["code"] == "required-unmatched"
         ]
         assert "deploy-rollback" in problem["message"]
@@ -323,11 +325,34 @@ def test_losing_required_by_an_edit_of_tags_is_in_the_audit_log(tmp_path):
         assert "erase" in lost
 
 
+def test_executing_a_refused_copy(tmp_path):
+    with running(tmp_path, CENTRAL) as world:
+        world.service("checkout", {"playbooks/a.yaml": mine()})
+        agent = Principal("agent", "checkout", frozenset({"playbook:execute"}))
+        (refused,) = [copy for copy in world.explain("deploy-rollback", "checkout")["copies"] if not copy["serves"]]
+        for digest in (None, refused["digest"]):
+            try:
+                source = world.services.runs.open(
+                    agent, "github.com/acme/checkout", "deploy_rollback", {}, digest
+                ).run.source
+                assert source["kind"] == "central"
+            except Refused:
+                assert digest is not None
+
+
+def test_recording_a_run_of_a_copy_in_the_working_tree(tmp_path):
+    with running(tmp_path, CENTRAL) as world:
+        agent = Principal("agent", "checkout", frozenset({"playbook:execute"}))
+        for name in ("deploy_rollback", "erase", "own-word"):
+            copy = WorktreeCopy(name, MINE, "sha256:" + "a" * 64, "playbooks/a.yaml")
+            with pytest.raises(Refused):
+                world.services.runs.record_worktree(agent, "github.com/acme/checkout", copy, {})
+
+
 @pytest.mark.parametrize(
     ("attack", "needs"),
     [
         ("an unpushed copy in the working tree", "the stdio bridge"),
-        ("executing a refused copy by its digest", "execution"),
         ("an offline cache older than the mark", "the stdio bridge"),
     ],
 )

@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PURE = {
     "policies": set(),
     "registry/catalog": set(),
+    "registry/runs": set(),
     "registry/playbook": {"yaml", "pydantic", "pydantic_core", "jsonschema", "jsonschema_rs", "referencing"},
     "registry/digest.py": {"pydantic_core", "rfc8785"},
     "registry/errors.py": set(),
