@@ -116,7 +116,6 @@ READS = (
         conditional=True,
     ),
     Call(
-    Call(
         "GET",
         "/v1/blobs/{digest}",
         "The original bytes of a file that an entry or a document names",
@@ -126,6 +125,7 @@ READS = (
         media_type="application/octet-stream",
         conditional=True,
     ),
+    Call(
         "GET",
         "/v1/playbooks/{name}",
         "The effective entry of a name with its contract",
