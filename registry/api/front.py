@@ -51,9 +51,9 @@ class Front:
             (CATALOGS, "catalog", catalogs.catalog),
             (b"/v1/snapshots", "snapshot", catalogs.snapshot),
             (b"/v1/documents", "document", catalogs.document),
+            (b"/v1/blobs", "blob", catalogs.blob),
         )
 
-            (b"/v1/blobs", "blob", catalogs.blob),
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or pass a lifespan or websocket on."""
         if scope["type"] != "http":
