@@ -11,6 +11,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 
+from registry.errors import StoreFault, Unavailable
+from registry.playbook.problems import PROBLEM_CODES
 from registry.ports import SyncState
 from registry.service.services import Services
 
@@ -25,7 +27,10 @@ class Telemetry:
         self._registry = CollectorRegistry()
         self._registry.register(self._answers)
         self._registry.register(_InForceCollector(services, now))
+        self._tools = _Tools()
+        self._registry.register(self._tools)
         self.observe = self._answers.observe
+        self.observe_tool = self._tools.observe
 
     def text(self) -> bytes:
         """The exposition text of everything."""
@@ -65,6 +70,25 @@ class _Answers(Collector):
         yield durations
 
 
+class _Tools(Collector):
+    """Counts of MCP tool calls, each told once, by the one thread that answers."""
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[str, str], int] = {}
+
+    def observe(self, tool: str, outcome: str) -> None:
+        """Count one call."""
+        self._counts[tool, outcome] = self._counts.get((tool, outcome), 0) + 1
+
+    def collect(self) -> Iterable[Metric]:
+        calls = CounterMetricFamily(
+            "registry_mcp_calls", "MCP tool calls by tool and outcome.", labels=["tool", "outcome"]
+        )
+        for (tool, outcome), count in sorted(self._counts.copy().items()):
+            calls.add_metric([tool, outcome], count)
+        yield calls
+
+
 class _InForceCollector(Collector):
     """Gauges read from what is in force at the moment of the scrape."""
 
@@ -96,6 +120,23 @@ class _InForceCollector(Collector):
         for outcome, count in self._services.runs.attempts.counts().items():
             runs.add_metric([outcome], count)
         yield runs
+        yield _by_code(self._services)
         fresh, age_s = self._services.catalogs.state_of(None)
         yield GaugeMetricFamily("registry_central_age_seconds", "Seconds since central was last checked.", age_s)
         yield GaugeMetricFamily("registry_central_fresh", "1 while central's last check is recent.", int(fresh))
+
+
+def _by_code(services: Services) -> Metric:
+    """Problems by code and level; none while the store cannot be asked, since the other numbers need no store."""
+    gauge = GaugeMetricFamily(
+        "registry_problems_by_code", "Problems and remarks of all sources by code and level.", labels=["code", "level"]
+    )
+    try:
+        tally = services.problems.tally()
+    except (StoreFault, Unavailable):
+        return gauge
+    # Every code has a row, so that one which comes for the first time is an increase and not a new series.
+    none = {(code, known.level): 0 for code, known in PROBLEM_CODES.items()}
+    for (code, level), count in sorted({**none, **tally}.items()):
+        gauge.add_metric([code, level.value], count)
+    return gauge

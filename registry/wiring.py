@@ -34,11 +34,12 @@ from registry.service.evaluation import Evaluations
 from registry.service.inforce import InForce
 from registry.service.policy import Policy
 from registry.service.previewing import Previews
+from registry.service.problems import Problems
 from registry.service.repositories import Repositories
 from registry.service.runs import Runs
 from registry.service.search import Search
 from registry.service.services import Health, Services
-from registry.service.tokens import Tokens
+from registry.service.tokens import Issuer, Tokens
 from registry.settings import Settings
 from registry.store.signals import SocketSignal
 from registry.store.sql import open_store
@@ -161,15 +162,36 @@ def open_services(settings: Settings, store: Store) -> Services:
         search=Search(catalogs, reader, store),
         evaluations=Evaluations(catalogs),
         repositories=repositories,
+        problems=Problems(in_force, store),
         policy=Policy(in_force, store, repositories, now=now),
         previews=Previews(in_force, store),
         runs=Runs(in_force, catalogs, store, now=now, randomness=secrets.token_bytes),
-        tokens=Tokens(store, now=now, randomness=secrets.token_urlsafe, bootstrap=bootstrap),
+        tokens=Tokens(
+            store, now=now, randomness=secrets.token_urlsafe, bootstrap=bootstrap, issuer=_issuer(settings)
+        ),
         audit=Audit(store),
         health=Health(in_force),
         in_force=in_force,
         refresh=refresh,
         close=store.close,
+    )
+
+
+def _issuer(settings: Settings) -> Issuer | None:
+    """Who else's tokens are taken, None where nobody's are."""
+    if settings.oauth_issuer is None or settings.oauth_jwks_url is None:
+        return None
+    # Cryptography is slow to import, and most registries make their own tokens.
+    from registry.oauth.claims import Mapped  # noqa: PLC0415
+    from registry.oauth.keys import Keys, fetch  # noqa: PLC0415
+    from registry.oauth.verifier import Expected, JwtVerifier  # noqa: PLC0415
+
+    audience = settings.oauth_audience or settings.mcp_resource or ""
+    return JwtVerifier(
+        Keys(settings.oauth_jwks_url, fetch=fetch),
+        Expected(settings.oauth_issuer, audience),
+        Mapped(settings.oauth_team_claim, settings.oauth_scopes_claim, settings.oauth_allow_admin),
+        now=now,
     )
 
 

@@ -1,7 +1,7 @@
 """The ASGI application over the services."""
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
 from typing import cast
 
@@ -15,7 +15,7 @@ from registry.api.auth import Gate
 from registry.api.bodies import BODY_BYTES_MAX
 from registry.api.catalogs import CatalogCalls
 from registry.api.door import Door, respond
-from registry.api.front import Front, Observe
+from registry.api.front import Annex, Front, Observe
 from registry.api.openapi import openapi_document
 from registry.api.problems import problem_answer
 from registry.api.search import SearchCalls
@@ -26,6 +26,7 @@ ROUTES = (
     repositories.list_repositories,
     repositories.get_repository,
     repositories.list_problems,
+    repositories.list_all_problems,
     repositories.evaluate_repository,
     repositories.register_repository,
     repositories.deregister_repository,
@@ -33,11 +34,11 @@ ROUTES = (
     repositories.apply_revision,
     playbooks.get_playbook,
     playbooks.explain_playbook,
-    preview.preview_change,
     runs.open_run,
     runs.record_run,
     runs.list_runs,
     runs.get_run,
+    preview.preview_change,
     policy.get_policy,
     policy.mark_required,
     policy.unmark_required,
@@ -76,6 +77,7 @@ def create_app(
     anonymous_read: bool,
     metrics: Callable[[], bytes] = bytes,
     observe: Observe | None = None,
+    annexes: Callable[[Gate, Threads], Sequence[Annex]] = lambda _gate, _threads: (),
 ) -> Application:
     """The application, to be served by any ASGI server; its lifespan ends its threads, not the services.
 
@@ -89,9 +91,16 @@ def create_app(
     openapi = encode_json(openapi_document(version(DISTRIBUTION)))
     door = Door(services, threads, waiting, previews, evaluations, metrics, openapi)
 
+    gate = Gate(services.tokens, threads, anonymous_read=anonymous_read)
+    beside = annexes(gate, threads)
+
     @asynccontextmanager
     async def threads_end(app: Litestar) -> AsyncIterator[None]:  # noqa: ARG001 - what the framework passes
-        yield
+        async with AsyncExitStack() as stack:
+            for annex in beside:
+                if annex.running is not None:
+                    await stack.enter_async_context(annex.running())
+            yield
         threads.close()
         waiting.close()
         previews.close()
@@ -108,10 +117,11 @@ def create_app(
     )
     return Front(
         cast("Application", inner),
-        Gate(services.tokens, threads, anonymous_read=anonymous_read),
+        gate,
         CatalogCalls(services.catalogs, threads, public=anonymous_read),
         SearchCalls(services.search, threads),
         observe,
+        beside,
     )
 
 

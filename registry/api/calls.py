@@ -245,6 +245,22 @@ READS = (
         (Parameter("view", "`full` adds the procedure of the copy that the run is pinned to."),),
         problems=("run-unknown", "conflict"),
     ),
+    Call(
+        "GET",
+        "/v1/problems",
+        "What did not load or wants attention, in all repositories",
+        {200: "A page of problems, each with its repository."},
+        "repositories",
+        (
+            Parameter("code", "Only problems of this code.", repeats=True),
+            Parameter("level", "Only `error`, `warning` or `info`."),
+            Parameter("team", "Only in repositories of this team."),
+            Parameter("repository", "Only in this repository, in any spelling."),
+            _CURSOR,
+            _LIMIT,
+        ),
+        problems=_ONE,
+    ),
     Call("GET", "/v1/policy", "The rules in force", {200: "The rules."}, "policy"),
     Call(
         "GET",

@@ -6,7 +6,9 @@ the router can be missed by a path that the router spells in another way.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 
 from registry.api.addresses import Address, choose_repository, parse_address
 from registry.api.answers import Answer, Application, Receive, Scope, Send, send_answer
@@ -36,13 +38,34 @@ _READS = frozenset({"GET", "HEAD"})
 _IN_LIST = frozenset({"repository", "state", "team", "has", "cursor", "limit"})
 
 
+@dataclass(frozen=True, slots=True)
+class Annex:
+    """Another door of the same application, with every path that is `path` or below it.
+
+    `answer` admits its callers itself; it gives None where it has sent its answer. `call` is what it is counted as.
+    `running`, where there is one, is entered for as long as the application lives.
+    """
+
+    path: bytes
+    call: str
+    answer: Callable[[Scope, Exchange], Awaitable[Answer | None]]
+    running: Callable[[], AbstractAsyncContextManager[None]] | None = None
+
+
 class Front:
-    """The ASGI application: hot calls from `catalogs` and `search`, everything else from `inner`."""
+    """The ASGI application: hot calls from `catalogs` and `search`, doors of their own, all else from `inner`."""
 
     def __init__(
-        self, inner: Application, gate: Gate, catalogs: CatalogCalls, search: SearchCalls, observe: Observe | None
+        self,
+        inner: Application,
+        gate: Gate,
+        catalogs: CatalogCalls,
+        search: SearchCalls,
+        observe: Observe | None,
+        annexes: Sequence[Annex] = (),
     ) -> None:
         self._inner = inner
+        self._annexes = annexes
         self._gate = gate
         self._search = search
         self._observe = observe
@@ -68,10 +91,14 @@ class Front:
             if self._observe is not None:
                 self._observe("catalog", start["status"], time.perf_counter() - began_at)
             return
-        call = "other"
+        annex = self._annex_of(scope["raw_path"])
+        call = "other" if annex is None else annex.call
         exchange = Exchange(scope, receive, send)
         try:
-            call, answer = await self._answer(scope, exchange)
+            if annex is not None:
+                answer = await annex.answer(scope, exchange)
+            else:
+                call, answer = await self._answer(scope, exchange)
         except Disconnected:
             return
         except Exception as error:
@@ -114,6 +141,9 @@ class Front:
             self._gate.check_reader(principal)
         await self._pass_on({**scope, PRINCIPAL_KEY: principal}, exchange)
         return "other", None
+
+    def _annex_of(self, path: bytes) -> Annex | None:
+        return next((item for item in self._annexes if path == item.path or path.startswith(item.path + b"/")), None)
 
     async def _search_answer(self, scope: Scope, exchange: Exchange) -> Answer:
         if scope["method"] in _READS:

@@ -52,7 +52,7 @@ async def list_problems(request: HttpRequest) -> Response[bytes]:
     """Every file that did not load or wants attention."""
     door = door_of(request)
     parameters_of(request, "repository")
-    return respond_json(await door.call(door.services.repositories.problems, repository_of(request)))
+    return respond_json(await door.call(door.services.problems.of, repository_of(request)))
 
 
 @get("/v1/repositories/{repository:str}/evaluation")
@@ -65,6 +65,23 @@ async def evaluate_repository(request: HttpRequest) -> Response[bytes]:
     if report is None:
         report = await door.evaluations.run(door.services.evaluations.report, repository)
     return respond(Answer(200, [JSON, NOSNIFF, NO_CACHE], report))
+
+
+@get("/v1/problems")
+async def list_all_problems(request: HttpRequest) -> Response[bytes]:
+    """A page of the problems of all repositories."""
+    door = door_of(request)
+    parameters = parameters_of(request, "code", "level", "team", "repository", "cursor", "limit")
+    page = await door.call(
+        door.services.problems.page,
+        codes=parameters.texts("code"),
+        level=parameters.text("level"),
+        team=parameters.text("team"),
+        repository=parameters.text("repository"),
+        cursor=parameters.text("cursor"),
+        limit=parameters.number("limit", LIMIT_DEFAULT, least=1, most=LIMIT_MAX),
+    )
+    return respond_json(page)
 
 
 @put("/v1/repositories/{repository:str}", guards=[need_token])

@@ -9,9 +9,7 @@ from datetime import datetime
 from typing import Protocol
 from urllib.parse import unquote
 
-from policies import publication
 from policies.access import Action, Permission, Principal, may
-from registry.catalog.revision import Revision
 from registry.digest import Json
 from registry.errors import (
     Conflict,
@@ -19,16 +17,14 @@ from registry.errors import (
     RepositoryInvalid,
     RequestInvalid,
     Unauthenticated,
-    Unavailable,
     Unknown,
 )
 from registry.names import SUB_PATH_MARK, repository_id, without_user
-from registry.playbook.model import Level, Problem
 from registry.playbook.roots import Roots
 from registry.ports import AuditEntry, Counts, Registration, Role, Signal, Store, SyncState, SyncStatus
 from registry.service.catalogs import Catalogs
 from registry.service.inforce import InForce
-from registry.service.views import problem_row, repository_json
+from registry.service.views import repository_json
 
 LIMIT_DEFAULT = 50
 LIMIT_MAX = 200
@@ -137,19 +133,6 @@ class Repositories:
         if self._is_published(identity):
             self._catalogs.current(identity)
         return self._view(identity)
-
-    def problems(self, repository: str) -> dict[str, Json]:
-        """Every file of a repository that did not load or wants attention, in the revision in force."""
-        registration = self._registered(repository)
-        pointer = self._in_force.view.pointers.get(registration.id)
-        if pointer is None:
-            raise Unavailable(
-                f"{registration.id} has not been read yet: {self._status(registration.id).message}".strip()
-            )
-        revision = self._in_force.revision(pointer.revision)
-        held = {copy.path for copy in revision.copies if copy.head is not None and copy.head.held is not None}
-        rows = [problem_row(item, held=item.path in held) for item in (*revision.problems, *self._advice(revision))]
-        return {"repository": registration.id, "commit": revision.commit, "problems": rows}
 
     def register(
         self, principal: Principal | None, repository: str, request: RegistrationRequest, wait_s: float = 0.0
@@ -325,26 +308,6 @@ class Repositories:
             self._counts(identity),
             snapshot=answer.digest if answer is not None else None,
             refused=self._refused(identity),
-        )
-
-    def _advice(self, revision: Revision) -> tuple[Problem, ...]:
-        """What the central policy asks of playbooks, as warnings about local ones (merge.md, The policy file)."""
-        if revision.kind == "central":
-            return ()
-        asked = self._in_force.rules_in_force().publication
-        return tuple(
-            Problem(
-                "publication-missing",
-                Level.WARNING,
-                copy.path,
-                1,
-                1,
-                f"{field} is missing, and the central policy file asks for it: add {field}.",
-                copy.name,
-            )
-            for copy in revision.copies
-            if copy.fields
-            for field in publication.missing(copy.fields, asked)
         )
 
     def _audit(self, principal: Principal | None, action: str, subject: str, **detail: str) -> AuditEntry:

@@ -9,6 +9,7 @@ from registry.service.evaluation import Evaluations
 from registry.service.inforce import InForce
 from registry.service.policy import Policy
 from registry.service.previewing import Previews
+from registry.service.problems import Problems
 from registry.service.repositories import Repositories
 from registry.service.runs import Runs
 from registry.service.search import Search
@@ -42,6 +43,7 @@ class Services:
     search: Search
     evaluations: Evaluations
     repositories: Repositories
+    problems: Problems
     policy: Policy
     previews: Previews
     runs: Runs

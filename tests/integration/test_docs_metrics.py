@@ -25,6 +25,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, set[
     with running(folder, {"playbooks/a.yaml": playbook("a")}) as world:
         telemetry = Telemetry(world.services, wiring.now)
         telemetry.observe("catalog", 200, 0.001)
+        telemetry.observe_tool("search_playbooks", "ok")
         text = telemetry.text().decode()
     found = {}
     for family in text_string_to_metric_families(text):

@@ -14,7 +14,7 @@ CENTRAL = {"playbooks/rotate.yaml": playbook("rotate")}
 
 
 def only_problem(world, repository, code):
-    problems = world.services.repositories.problems(world.identity(repository))["problems"]
+    problems = world.services.problems.of(world.identity(repository))["problems"]
     (found,) = [item for item in problems if item["code"] == code]
     assert found["line"] >= 1
     assert found["column"] >= 1
@@ -77,7 +77,7 @@ def test_a_branch_that_is_not_there_keeps_the_last_catalog(tmp_path):
 def test_a_bad_file_has_a_code_and_hurts_nobody_else(tmp_path, content, code):
     with running(tmp_path, CENTRAL) as world:
         world.service("checkout", {"playbooks/bad.yaml": content, "playbooks/ok.yaml": playbook("ok")})
-        problems = world.services.repositories.problems("github.com/acme/checkout")["problems"]
+        problems = world.services.problems.of("github.com/acme/checkout")["problems"]
         found = [item for item in problems if item["code"] == code and item["level"] == "error"]
         assert found, problems
         assert found[0]["path"] == "playbooks/bad.yaml"

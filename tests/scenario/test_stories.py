@@ -37,7 +37,7 @@ def test_a_broken_file_is_reported_with_its_place_and_held_when_it_was_good_befo
         assert (view["sync"]["state"], view["held"]) == ("ok", 1)
         (problem,) = [
             item
-            for item in world.services.repositories.problems("github.com/acme/billing")["problems"]
+            for item in world.services.problems.of("github.com/acme/billing")["problems"]
             if item["level"] == "error"
         ]
         assert problem["path"] == "playbooks/replay-invoices.yaml"

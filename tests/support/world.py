@@ -86,7 +86,7 @@ class World:
     def codes(self, repository: str) -> list[str]:
         """The codes of a repository's problems."""
         identity = self.identity(repository)
-        return [item["code"] for item in self.services.repositories.problems(identity)["problems"]]
+        return [item["code"] for item in self.services.problems.of(identity)["problems"]]
 
 
 @contextmanager
