@@ -21,6 +21,7 @@ COMMANDS = {
     "runs": Listed("registry.cli.runs", "runs", "List the runs that you may look at, or show one."),
     "evaluate": Listed("registry.cli.evaluate", "evaluate", "Say how the selection cases of a catalog come out."),
     "check": Listed("registry.cli.check", "check_command", "Check the playbooks of a working copy."),
+    "mcp": Listed("registry.cli.mcp", "mcp", "Serve a working copy's playbooks to an MCP host over stdio."),
     "policy": Listed("registry.cli.policy", "policy", "Show and change what is required, waived or withdrawn."),
     "token": Listed("registry.cli.token", "token", "Create, list and revoke tokens."),
     "schema": Listed("registry.cli.schema", "schema", "Print a JSON Schema for editors."),

@@ -162,11 +162,22 @@ class Catalog:
             self._view_now()
             return changed
 
+    def prepare(self) -> None:
+        """Look at the registry and the working copy if it is time, and be ready to search. Raises as `search` does."""
+        with self._lock:
+            self._shelved(self._current())
+
     @property
     def repository(self) -> str | None:
         """The id of the repository whose catalog this is, None for central's own or before anything was fetched."""
         following = self._following
         return None if following is None else following.repository
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is a catalog, be it an old one: fetched, or kept from before."""
+        following = self._following
+        return following is not None and following.held is not None
 
     @property
     def snapshot(self) -> str:
@@ -240,6 +251,16 @@ class Catalog:
         )
         opened = dict(answer.json())
         return {**opened, "state": {**state.to_json(), **dict(opened.get("state") or {})}}
+
+    def resume(self, name: str, run_id: str) -> dict[str, Any]:
+        """An open run of that playbook again, as `execute` gave it.
+
+        Raises Unknown for an id that is nobody's or another caller's, RequestInvalid for another playbook's run.
+        """
+        opened = dict(self._connection.get(f"/v1/runs/{segment(run_id)}", params={"view": "full"}).json())
+        if opened["run"]["name"] != require_name_key(name):
+            raise RequestInvalid(f"this run is one of {opened['run']['name']}, not of {name}: give its own name.")
+        return {**opened, "state": {**self.state.to_json(), **dict(opened.get("state") or {})}}
 
     def _execute_here(
         self,
@@ -354,7 +375,7 @@ class Catalog:
         if self._tree is None or following.held is None or following.repository is None:
             return Changed()
         name = f"unchanged {self._tree.checkout.root}"
-        memo = {"snapshot": following.held.snapshot.digest, "tree": mark, "head": self._tree.checkout.head}
+        memo = {"snapshot": following.held.snapshot.digest, "tree": mark}
         if self._cache.read_record(name) == memo:
             return Changed()
         found = self._tree.changed(following.held.snapshot, self._roots(), following.repository, following.contract)

@@ -97,9 +97,17 @@ class Connection:
         """Whether calls are made in somebody's name."""
         return "Authorization" in self._headers
 
-    def get(self, path: str, *, params: Mapping[str, str] | None = None, etag: str | None = None) -> Answer:
+    def get(
+        self,
+        path: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        etag: str | None = None,
+        timeout_s: float | None = None,
+    ) -> Answer:
         """The answer to a read; with `etag` it may be a 304."""
-        return self._call("GET", path, params=params, headers={"If-None-Match": etag} if etag else {})
+        headers = {"If-None-Match": etag} if etag else {}
+        return self._call("GET", path, params=params, headers=headers, timeout_s=timeout_s)
 
     def post(
         self,
@@ -127,19 +135,21 @@ class Connection:
         params: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
         body: Mapping[str, object] | None = None,
+        timeout_s: float | None = None,
     ) -> Answer:
         import httpx  # noqa: PLC0415 - see above
 
         client = self._client()
+        allowed_s = min(timeout_s or self._timeout_s, self._timeout_s)
         try:
-            request = client.build_request(method, path, params=params, headers=headers, json=body)
+            request = client.build_request(method, path, params=params, headers=headers, json=body, timeout=allowed_s)
             response = client.send(request, stream=True)
             try:
                 content = _read(response)
             finally:
                 response.close()
         except httpx.TimeoutException:
-            raise Unavailable(f"the registry at {self.url} did not answer within {self._timeout_s:g} s.") from None
+            raise Unavailable(f"the registry at {self.url} did not answer within {allowed_s:g} s.") from None
         except httpx.HTTPError as error:
             raise Unavailable(f"no registry answers at {self.url} ({_ERRNO.sub('', str(error))}).") from None
         if response.is_success or response.status_code == httpx.codes.NOT_MODIFIED:

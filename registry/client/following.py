@@ -19,6 +19,7 @@ from registry.errors import Forbidden, RegistryError, Unauthenticated, Unavailab
 
 ONE_BY_ONE_MAX: Final = 8
 """Documents that are fetched one by one; where more are missing, the whole catalog is fetched with its contracts."""
+REVALIDATE_TIMEOUT_S: Final = 2.0
 _REGISTERED: Final = "registered"
 
 
@@ -129,7 +130,9 @@ class Following:
 
     def _asked(self, before: Held | None, *, with_paths: bool) -> Held:
         etag = f'"{before.snapshot.digest}"' if before is not None else None
-        answer = self._connection.get(self._path(), etag=etag)
+        # Who has a catalog already shall not wait long for a registry that hangs.
+        timeout_s = None if before is None else REVALIDATE_TIMEOUT_S
+        answer = self._connection.get(self._path(), etag=etag, timeout_s=timeout_s)
         fresh, age_s, registered = _read_state(answer.headers.get("Catalog-State", ""))
         if answer.status == 304:
             snapshot = before.snapshot if before is not None else _not_asked_for()

@@ -7,7 +7,7 @@ files' hashes, which are taken again only where a file's size or time changed.
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ from registry.client.snapshot import Entry, Snapshot
 from registry.digest import canonical, digest_of
 from registry.errors import SourceFault
 from registry.git import worktree
-from registry.git.checkout import Checkout, changed_since
+from registry.git.checkout import Checkout, changed_since, head_of
 from registry.git.walk import WalkLimits
 from registry.playbook.roots import Roots
 
@@ -47,8 +47,14 @@ class WorkingTree:
         self._hashes: dict[str, tuple[tuple[int, int, int], str]] = {}
 
     def fingerprint(self, roots: Roots) -> str:
-        """What lies in the playbook folders, by path, size and time: while it stays, nothing was changed."""
-        return digest_of(canonical([[path, *map(str, facts)] for path, facts in self._files(roots)]))
+        """What is checked out, and what lies in the playbook folders, by path, size and time.
+
+        While it stays, nothing was changed.
+        """
+        self.checkout = replace(self.checkout, head=head_of(self.checkout.root))
+        return digest_of(
+            canonical([self.checkout.head, *([path, *map(str, facts)] for path, facts in self._files(roots))])
+        )
 
     def hashed(self, roots: Roots) -> dict[str, str]:
         """Path -> sha256 of each file in the playbook folders."""

@@ -35,16 +35,21 @@ class Checkout:
 
 def open_checkout(folder: Path) -> Checkout | None:
     """The working copy around `folder`, or None where git sees none."""
-    top = _git(folder, "rev-parse", "--show-toplevel")
+    top = ask_git(folder, "rev-parse", "--show-toplevel")
     if not top:
         return None
     root = Path(top.decode(errors="surrogateescape").rstrip("\n"))
     return Checkout(
         root=root,
         remote=_remote(root),
-        head=_line(_git(root, "rev-parse", "--verify", "--quiet", "HEAD")),
-        branch=_line(_git(root, "symbolic-ref", "--short", "--quiet", "HEAD")),
+        head=head_of(root),
+        branch=line_of(ask_git(root, "symbolic-ref", "--short", "--quiet", "HEAD")),
     )
+
+
+def head_of(root: Path) -> str | None:
+    """The commit that is checked out, or None where there is none yet."""
+    return line_of(ask_git(root, "rev-parse", "--verify", "--quiet", "HEAD"))
 
 
 def detect_remote(folder: Path) -> str | None:
@@ -63,8 +68,8 @@ def changed_since(root: Path, commits: Sequence[str | None], folders: Sequence[s
     if base is None:
         return None
     places = [folder or "." for folder in folders]
-    differing = _git(root, "diff", "--name-only", "--no-renames", "--no-ext-diff", "-z", base, "--", *places)
-    untracked = _git(root, "ls-files", "--others", "--exclude-standard", "-z", "--", *places)
+    differing = ask_git(root, "diff", "--name-only", "--no-renames", "--no-ext-diff", "-z", base, "--", *places)
+    untracked = ask_git(root, "ls-files", "--others", "--exclude-standard", "-z", "--", *places)
     if differing is None or untracked is None:
         return None
     listed = (differing + untracked).split(b"\0")
@@ -74,22 +79,23 @@ def changed_since(root: Path, commits: Sequence[str | None], folders: Sequence[s
 def _merge_base(root: Path, commit: str) -> str | None:
     if commit.startswith("-"):
         return None
-    return _line(_git(root, "merge-base", "HEAD", f"{commit}^{{commit}}"))
+    return line_of(ask_git(root, "merge-base", "HEAD", f"{commit}^{{commit}}"))
 
 
 def _remote(root: Path) -> str | None:
-    names = (_git(root, "remote") or b"").decode(errors="replace").split()
+    names = (ask_git(root, "remote") or b"").decode(errors="replace").split()
     name = "origin" if "origin" in names else names[0] if len(names) == 1 else None
-    url = _line(_git(root, "ls-remote", "--get-url", name)) if name else None
+    url = line_of(ask_git(root, "ls-remote", "--get-url", name)) if name else None
     return redact(url).replace("***@", "") if url and url.startswith("http") else url
 
 
-def _line(output: bytes | None) -> str | None:
+def line_of(output: bytes | None) -> str | None:
+    """What git said as one line of text, or None where it said nothing."""
     return output.decode(errors="replace").strip() or None if output else None
 
 
-def _git(folder: Path, *args: str) -> bytes | None:
-    """What git says, or None where it fails, is not there, or takes too long."""
+def ask_git(folder: Path, *args: str) -> bytes | None:
+    """What the user's git says, or None where it fails, is not there, or takes too long."""
     environment = {key: value for key, value in os.environ.items() if key not in _ABOUT_ANOTHER}
     try:
         done = subprocess.run(  # noqa: S603 - the user's git, with words of our own and paths after --
