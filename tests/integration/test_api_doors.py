@@ -25,6 +25,8 @@ READS = (
     "/v1/policy",
     "/v1/audit",
     "/v1/tokens",
+    "/v1/runs",
+    "/v1/runs/run_0",
     "/metrics",
 )
 REGISTRATION = {"url": "https://github.com/acme/payments.git", "team": "payments"}
@@ -42,6 +44,8 @@ WRITES = (
     ("POST", "/v1/policy/accept", {"commit": "0" * 40}),
     ("POST", "/v1/tokens", {"name": "a", "scopes": ["admin"]}),
     ("DELETE", "/v1/tokens/abc", None),
+    ("POST", "/v1/playbooks/deploy-rollback/runs", {"inputs": {}}),
+    ("POST", "/v1/runs?repository=a.example/b/c", {"name": "a"}),
 )
 
 
@@ -295,6 +299,7 @@ def test_the_openapi_document_has_every_route_and_every_hot_call(open_registry: 
         *(("GET", f"/v1/{kind}") for kind in ("catalogs", "catalogs/{repository}", "search")),
         ("GET", "/v1/snapshots/{digest}"),
         ("GET", "/v1/documents/{digest}"),
+        ("GET", "/v1/blobs/{digest}"),
         ("POST", "/v1/search"),
     }
     assert described == routed | hot
