@@ -48,6 +48,7 @@ _WHY = {
         "takes its place in silence. Publish a corrected version, or ask the platform team to take the withdrawal back."
     ),
 }
+_WITHOUT_A_COPY = "repositories without a copy of their own"
 _STATES = {
     CopyState.HELD: (
         "{Whose} is held: what is newest of it cannot be used, so its last good version stands for it until that is "
@@ -120,7 +121,8 @@ def _turn(decision: Decision, local: Account) -> Side:
 def _about_over(decision: Decision, words: dict[str, str]) -> tuple[str, ...]:
     if not decision.over:
         return ()
-    return ("The central copy ({central}) goes on serving repositories without a copy of their own.".format(**words),)
+    others = "every repository without such a waiver" if decision.outcome is Outcome.WAIVER else _WITHOUT_A_COPY
+    return (f"The central copy ({words['central']}) goes on serving {others}.",)
 
 
 def _about_requirement(decision: Decision, standing: Standing, central: Account) -> tuple[str, ...]:

@@ -92,6 +92,12 @@ def test_a_waiver_with_its_end_and_what_comes_after() -> None:
     )
 
 
+def test_a_waiver_leaves_the_required_copy_serving_everybody_else() -> None:
+    assert told(central(), local(), WAIVED)[2] == (
+        "The central copy (1.4.0 at playbooks/rollback.yaml) goes on serving every repository without such a waiver."
+    )
+
+
 @pytest.mark.parametrize("copy", [central("broken"), Account(CopyState.ABSENT), central(withdrawn="Leaks keys.")])
 def test_a_waiver_after_which_nobody_serves(copy: Account) -> None:
     assert "After that nobody serves it, unless a central copy can be used by then." in told(copy, local(), WAIVED)
