@@ -9,8 +9,8 @@ from registry.digest import Json
 from registry.playbook.tools import risk_classes
 from registry.runs.binding import Procedure, report_json
 from registry.runs.inputs import Given
+from registry.runs.procedures import bound, taken
 from registry.runs.record import RunState
-from registry.service.procedures import bound, taken
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from registry.digest import Json, canonical, digest_of, is_digest
 from registry.errors import RequestInvalid, TooLarge
 from registry.names import require_name_key
 from registry.runs.inputs import beyond
-from registry.service.procedures import refusal_of
+from registry.runs.procedures import refusal_of
 
 TASK_BYTES_MAX: Final = 32 * 1024
 REQUEST_KEY_CHARS_MAX: Final = 128

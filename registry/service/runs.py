@@ -30,11 +30,11 @@ from registry.names import require_name_key
 from registry.playbook.tools import fold_risks, risk_classes
 from registry.ports import Store
 from registry.runs.inputs import Given
+from registry.runs.procedures import OpenedRun, bound, procedure_json, schema_of, taken
 from registry.runs.record import RANDOM_BYTES, WORKTREE, Run, is_run_id, run_id
 from registry.service.attempts import RECORDED, REPEATED, Attempt, Attempts
 from registry.service.catalogs import Asked, Catalogs, unavailable, verdict_of
 from registry.service.inforce import InForce, Key
-from registry.service.procedures import OpenedRun, bound, copy_shown, procedure_json, schema_of, taken
 from registry.service.repositories import LIMIT_DEFAULT, LIMIT_MAX, require
 from registry.service.run_requests import Request, WorktreeCopy, read_request
 
@@ -268,7 +268,7 @@ class Runs:
                 f"{request.name} is required here: no working tree's copy runs in its place. Run the one that serves.",
                 name=request.name,
                 asked=copy.digest,
-                serving=None if serving is None else copy_shown(serving),
+                serving=None if serving is None else _shown(serving),
             )
         if any((item.name, item.digest) == (request.name, copy.digest) for item in place.catalog.rules.withdrawals):
             raise PlaybookUnavailable(
@@ -381,9 +381,14 @@ def _serving(verdict: Verdict, digest: str | None, place: _Place) -> Head:
             f"({head.digest}), and only that one runs: read it again, then run it.",
             name=verdict.name,
             asked=digest,
-            serving=copy_shown(head),
+            serving=_shown(head),
         )
     return head
+
+
+def _shown(head: Head) -> dict[str, Json]:
+    """A copy, for a refusal that says which one it is."""
+    return {"version": head.version, "digest": head.digest, "source": head.source.to_json()}
 
 
 def _state_json(asked: Asked) -> dict[str, Json]:

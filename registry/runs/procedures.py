@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final
 
-from registry.catalog.revision import Head
 from registry.digest import Json
 from registry.errors import InputsInvalid, Refusal, TooLarge
 from registry.playbook.violations import DEFAULT_INPUT_LIMITS, VIOLATIONS_MAX
@@ -90,8 +89,3 @@ def procedure_json(procedure: Procedure, entry: Mapping[str, Json], run: Run) ->
         **{key: entry[key] for key in _OF_ENTRY if entry[key] is not None},
         "report": report_json(run.id, run.state.value),
     }
-
-
-def copy_shown(head: Head) -> dict[str, Json]:
-    """A copy by version, digest and source, for a refusal that says which one it is."""
-    return {"version": head.version, "digest": head.digest, "source": cast("Json", head.source.to_json())}
