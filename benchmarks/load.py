@@ -1,11 +1,12 @@
 """The load generators: as many requests as go, or so many a second."""
 
 import asyncio
+import itertools
 import re
 import shutil
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from support import Process
@@ -52,6 +53,29 @@ def paced(process: Process, path: str, *, seconds: float, per_s: float, connecti
     return asyncio.run(_paced(process, path, seconds, per_s, connections))
 
 
+def in_turn(process: Process, requests: Sequence[bytes], *, seconds: float, connections: int) -> Load:
+    """Whole requests, each connection sending the next of them as soon as it has its answer; every one must be 200."""
+    return asyncio.run(_in_turn(process, requests, seconds, connections))
+
+
+async def _in_turn(process: Process, requests: Sequence[bytes], seconds: float, connections: int) -> Load:
+    end = time.perf_counter() + seconds
+    taken_ms: list[float] = []
+    turn = itertools.count()
+
+    async def client() -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", process.port)
+        while (began := time.perf_counter()) < end:
+            writer.write(requests[next(turn) % len(requests)])
+            if not (await _read_answer(reader)).startswith(b"HTTP/1.1 200"):
+                raise SystemExit("an answer was not 200: nothing was measured.")
+            taken_ms.append(1_000 * (time.perf_counter() - began))
+        writer.close()
+
+    await asyncio.gather(*(client() for _ in range(connections)))
+    return _summary(taken_ms, seconds)
+
+
 async def _paced(process: Process, path: str, seconds: float, per_s: float, connections: int) -> Load:
     request = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{process.port}\r\n\r\n".encode()
     taken_ms: list[float] = []
@@ -71,10 +95,11 @@ async def _paced(process: Process, path: str, seconds: float, per_s: float, conn
     return _summary(taken_ms, seconds)
 
 
-async def _read_answer(reader: asyncio.StreamReader) -> None:
+async def _read_answer(reader: asyncio.StreamReader) -> bytes:
     head = await reader.readuntil(b"\r\n\r\n")
     length = re.search(rb"content-length: (\d+)", head, re.IGNORECASE)
     await reader.readexactly(int(length[1]) if length and b" 304 " not in head else 0)
+    return head
 
 
 def _summary(taken_ms: list[float], seconds: float) -> Load:

@@ -9,15 +9,17 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any, NoReturn
+from collections.abc import Awaitable, Callable
+from multiprocessing.connection import Connection, Pipe
+from typing import NoReturn
 
 import structlog
 from granian.constants import Interfaces, Loops
 from granian.server import MPServer
 
 from registry import processes, wiring
-from registry.api.app import create_app
+from registry.api.answers import Application, Receive, Scope, Send
+from registry.doors import open_doors
 from registry.errors import SettingsInvalid
 from registry.settings import PREFIX, Settings
 from registry.telemetry import Telemetry
@@ -37,11 +39,6 @@ SWITCH_INTERVAL_S = 0.0005
 """How long a thread at work may keep the event loop from its turn; Python's own 5 ms would be the p99 of every call."""
 
 log = structlog.get_logger(__name__)
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 class WorkerSupervisor:
@@ -142,10 +139,11 @@ def serve(settings: Settings) -> None:
         wiring.prepare(settings).close()
         _raise_open_files()
         supervisor = WorkerSupervisor(settings)
-        server = _server(settings, supervisor)
+        stopping, stop = Pipe(duplex=False)
+        server = _server(settings, supervisor, stop)
         supervisor.start()
         try:
-            server.serve(target_loader=_Loader(settings), wrap_loader=False)
+            server.serve(target_loader=_Loader(settings, stopping), wrap_loader=False)
         except SystemExit as ended:
             if ended.code:
                 log.error("the serving process failed again and again")  # noqa: TRY400 - the lines above say why
@@ -154,7 +152,7 @@ def serve(settings: Settings) -> None:
             supervisor.stop()
 
 
-def _server(settings: Settings, supervisor: WorkerSupervisor) -> MPServer:
+def _server(settings: Settings, supervisor: WorkerSupervisor, stop: Connection) -> MPServer:
     server = MPServer(
         "registry.serving",
         address=_address(settings),
@@ -171,6 +169,8 @@ def _server(settings: Settings, supervisor: WorkerSupervisor) -> MPServer:
 
     def stop_both(*_: object) -> None:
         supervisor.begin_stop()
+        # The server waits for the streams that hosts hold open; nobody but it could end them in time.
+        stop.send_bytes(b"stop")
         server.signal_handler_interrupt()  # type: ignore[no-untyped-call]  # granian has no types here
 
     def take_signals() -> None:
@@ -207,13 +207,14 @@ def _worker_environment(settings: Settings) -> dict[str, str]:
 class _Loader:
     """Makes the application inside granian's own process; picklable, so that it can be sent there."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, stopping: Connection) -> None:
         self._settings = settings
+        self._stopping = stopping
         self._parent = os.getpid()
 
-    def __call__(self, *_: object) -> App:
+    def __call__(self, *_: object) -> Application:
         processes.watch_parent(self._parent, _leave_as_orphan)
-        return serving_app(self._settings)
+        return serving_app(self._settings, self._stopping)
 
 
 def _leave_as_orphan() -> None:
@@ -222,25 +223,25 @@ def _leave_as_orphan() -> None:
     os._exit(1)
 
 
-def serving_app(settings: Settings) -> App:
-    """The ASGI application of a serving process; following the store begins and ends with its lifespan."""
+def serving_app(settings: Settings, stopping: Connection | None = None) -> Application:
+    """The ASGI application of a serving process; following the store begins and ends with its lifespan.
+
+    As soon as there is something to read in `stopping`, the streams that hosts hold open are ended.
+    """
     wiring.configure_logs(settings)
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     store = wiring.prepare(settings)
     services = wiring.open_services(settings, store)
     telemetry = Telemetry(services, wiring.now)
-    app: App = create_app(
-        services,
-        anonymous_read=settings.reads_openly,
-        metrics=telemetry.text,
-        observe=telemetry.observe,
-    )
+    app, endpoint = open_doors(services, settings, telemetry)
     processes.collect_rarely()
     stop = threading.Event()
     follower = threading.Thread(target=wiring.follow, args=(services, settings, stop), name="follow", daemon=True)
 
     async def live(scope: Scope, receive: Receive, send: Send) -> None:
         follower.start()
+        if stopping is not None:
+            _watch(stopping, endpoint.end_streams)
         try:
             await app(scope, receive, send)
         finally:
@@ -253,6 +254,18 @@ def serving_app(settings: Settings) -> App:
         return app(scope, receive, send) if scope["type"] != "lifespan" else live(scope, receive, send)
 
     return application
+
+
+def _watch(stopping: Connection, end: Callable[[], None]) -> None:
+    """Have `end` called once on the running event loop when there is something to read."""
+    loop = asyncio.get_running_loop()
+
+    def ready() -> None:
+        # Left unread: a process that takes this one's place would have to see it too.
+        loop.remove_reader(stopping.fileno())
+        end()
+
+    loop.add_reader(stopping.fileno(), ready)
 
 
 def _raise_open_files() -> None:

@@ -23,6 +23,8 @@ LIMIT_DEFAULT = 10
 LIMIT_MAX = 50
 QUERY_BYTES_MAX = 32 * 1024
 TAGS_MAX = 20
+NEEDED_FOR_WEAK = 2
+"""Hits that tell whether the first one stands out."""
 RECALL = 100
 """Hits that are looked at before tags filter them."""
 CATALOG_STATISTICS_BYTES_MAX = 32 * 1024 * 1024
@@ -51,6 +53,7 @@ class Searching(Protocol):
         tags: tuple[str, ...] = (),
         limit: int = 10,
         statistics: CatalogStatistics | None = None,
+        reasons: bool = True,
     ) -> tuple[Hit, ...]:
         """Ranked hits of the documents in `scopes` without the excluded ones."""
         ...
@@ -99,7 +102,7 @@ class Search:
         wanted = frozenset(fold_tag(tag) for tag in tags)
         rows: list[tuple[Verdict, float]]
         if q.strip():
-            hits = self._hits(q, wanted, key, catalog)
+            hits = self._hits(q, wanted, key, catalog, RECALL if favoured_tags else max(limit, NEEDED_FOR_WEAK))
             if favoured_tags:
                 hits = _favoured(hits, frozenset(fold_tag(tag) for tag in favoured_tags))
             rows = [(verdict, hit.score) for verdict, hit in hits[:limit]]
@@ -117,19 +120,24 @@ class Search:
             "weak": is_weak,
         }
 
-    def _hits(self, q: str, tags: frozenset[str], key: Key, catalog: Catalog) -> list[tuple[Verdict, Hit]]:
+    def _hits(self, q: str, tags: frozenset[str], key: Key, catalog: Catalog, enough: int) -> list[tuple[Verdict, Hit]]:
+        """The first `enough` hits that this catalog serves, best first."""
         scopes = (CENTRAL_SCOPE,) if key.repository is None else (CENTRAL_SCOPE, key.repository)
         if not self._reader.is_whole:
             # Few rows, or none, would pass for an answer.
             raise Unavailable("the search index is being built: ask again in a moment. Catalogs are served meanwhile.")
         sight = self._sight_of(key, catalog)
-        found = self._reader.search(q, scopes=scopes, excluded=sight.hidden, limit=RECALL, statistics=sight.statistics)
+        found = self._reader.search(
+            q, scopes=scopes, excluded=sight.hidden, limit=RECALL, statistics=sight.statistics, reasons=False
+        )
         checked: list[tuple[Verdict, Hit]] = []
         for hit in found:
             verdict = catalog.verdict(hit.name)
             # The index may still hold a superseded copy: a row is only what the named snapshot serves.
             if verdict and verdict.serving and verdict.serving.digest == hit.digest and _serves_with(verdict, tags):
                 checked.append((verdict, hit))
+                if len(checked) == enough:
+                    break
         return checked
 
     def _sight_of(self, key: Key, catalog: Catalog) -> _Sight:

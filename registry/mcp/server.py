@@ -1,0 +1,140 @@
+"""The MCP server: the official SDK's low-level one, with the three tools and whatever features are plugged in.
+
+One server for all repositories. Which one is asked, and by whom, the endpoint has put into each request's scope, so
+any process can answer any request, and nothing is kept from one to the next.
+"""
+
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+import mcp_types as types
+from mcp.server.caching import CacheableMethod, CacheHint
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.exceptions import MCPError
+
+from registry.api.answers import Receive, Scope, Send
+from registry.api.bodies import BODY_BYTES_MAX
+from registry.errors import Refusal, RegistryError
+from registry.mcp import tools
+from registry.mcp.calls import ToolCalls, resolved
+from registry.mcp.features import INTERNAL_ERROR, INVALID_PARAMS, Caller, Feature, Method, ProtocolError
+from registry.mcp.listening import Listeners
+from registry.mcp.routing import repository_of_meta
+from registry.service.services import Services
+
+CALLER_KEY = "registry.caller"
+ADDRESS_KEY = "registry.address"
+Context = ServerRequestContext[Any, Any]
+
+# The only pages a host may keep beside its own users: what everybody gets alike.
+CACHE_HINTS: Mapping[CacheableMethod, CacheHint] = {
+    "tools/list": CacheHint(ttl_ms=tools.TOOLS_TTL_MS, scope="public"),
+    "server/discover": CacheHint(ttl_ms=tools.TOOLS_TTL_MS, scope="public"),
+}
+# What a result of 2026-07-28 must say of itself; earlier versions know no such member, and the SDK leaves it out.
+_COMPLETE: Mapping[str, Any] = {"resultType": "complete"}
+
+
+class McpServer:
+    """Answers MCP requests, both eras on one URL, without sessions. `running` must be entered once, and first."""
+
+    def __init__(self, services: Services, calls: ToolCalls, features: Sequence[Feature], version: str) -> None:
+        self._services = services
+        self._calls = calls
+        self._listeners = Listeners(services)
+        self._manager = StreamableHTTPSessionManager(
+            self._server(features, version),
+            json_response=True,
+            stateless=True,
+            # Host and Origin were looked at by the endpoint: a second check with lists of its own could only disagree.
+            security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+            max_request_body_size=BODY_BYTES_MAX,
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one POST whose scope has CALLER_KEY and ADDRESS_KEY."""
+        await self._manager.handle_request(scope, receive, send)
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Requests are answered for as long as the block lasts."""
+        async with self._manager.run(), self._listeners.running():
+            yield
+
+    def end_streams(self) -> None:
+        """End what would otherwise go on for as long as hosts like."""
+        self._listeners.stop()
+
+    def _server(self, features: Sequence[Feature], version: str) -> Server[Any]:
+        server: Server[Any] = Server(
+            tools.SERVER_NAME,
+            version=version,
+            title=tools.SERVER_TITLE,
+            instructions=tools.INSTRUCTIONS,
+            cache_hints=CACHE_HINTS,
+            get_tool_input_schema=_input_schema,
+            on_subscriptions_listen=self._listen,
+        )
+        # As plain data: models of results that are valid by construction would be built, dumped and checked again.
+        server.add_request_handler("tools/list", types.PaginatedRequestParams, _list_tools)
+        server.add_request_handler("tools/call", types.CallToolRequestParams, self._call_tool)
+        # A span for each message, of which this service exports none, would be its only middleware.
+        server.middleware.clear()
+        for feature in features:
+            server.extensions |= {name: dict(settings) for name, settings in feature.extensions.items()}
+            for name, method in feature.methods.items():
+                server.add_request_handler(name, types.RequestParams, self._handler(method))
+        return server
+
+    async def _call_tool(self, context: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
+        if params.name not in tools.NAMES:
+            raise MCPError(INVALID_PARAMS, tools.unknown_tool(params.name))
+        return {**_COMPLETE, **await self._calls.call(params.name, params.arguments, self._caller(context))}
+
+    async def _listen(
+        self, context: Context, params: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
+        address: str = _scope(context)[ADDRESS_KEY]
+        return await self._listeners.listen(context, params, self._caller(context), address)
+
+    def _handler(self, method: Method) -> Callable[[Context, types.RequestParams], Awaitable[dict[str, Any]]]:
+        async def handle(context: Context, _: types.RequestParams) -> dict[str, Any]:
+            try:
+                return {**_COMPLETE, **await method(self._caller(context), dict(context.params or {}))}
+            except ProtocolError as error:
+                raise MCPError(error.code, error.message, error.data) from None
+            except Refusal as error:
+                raise MCPError(INVALID_PARAMS, error.detail, {"code": error.code}) from None
+            except RegistryError as error:
+                raise MCPError(INTERNAL_ERROR, str(error), {"code": error.code}) from None
+
+        return handle
+
+    def _caller(self, context: Context) -> Caller:
+        caller: Caller = _scope(context)[CALLER_KEY]
+        meta = (context.params or {}).get("_meta")
+        said = repository_of_meta(meta) if caller.repository is None and isinstance(meta, Mapping) else None
+        return resolved(self._services, caller, said)
+
+
+def quiet_the_sdk() -> None:
+    """Keep the SDK's own log lines, which quote what callers send, below what an operator must know."""
+    logging.getLogger("mcp").setLevel(logging.ERROR)
+
+
+async def _list_tools(_: Context, __: types.PaginatedRequestParams) -> dict[str, Any]:
+    return {**_COMPLETE, "tools": [dict(tool) for tool in tools.TOOLS]}
+
+
+def _input_schema(name: str) -> Mapping[str, Any] | None:
+    return next((tool["inputSchema"] for tool in tools.TOOLS if tool["name"] == name), None)
+
+
+def _scope(context: Context) -> Mapping[str, Any]:
+    scope: Mapping[str, Any] = context.request.scope if context.request is not None else {}
+    return scope
