@@ -1,4 +1,7 @@
-"""`/problems/<code>`: what the `type` of a problem leads to, a page for people."""
+"""`/problems/<code>`: what the `type` of a problem leads to, a page for people.
+
+A code of a file's problem, as `registry check` writes it, has a page there too.
+"""
 
 import re
 from html import escape
@@ -10,6 +13,7 @@ from registry.api.answers import NOSNIFF, Answer
 from registry.api.door import HttpRequest, parameters_of, respond
 from registry.api.kinds import KINDS, Kind
 from registry.errors import Unknown
+from registry.playbook.problems import PROBLEM_CODES, Code
 
 # The framework adds the charset to what is text.
 _HEADERS = [
@@ -26,22 +30,40 @@ _STYLE = "body{font:17px/1.5 system-ui,sans-serif;max-width:42em;margin:3em auto
 async def get_problem_page(request: HttpRequest, code: FromPath[str]) -> Response[bytes]:
     """The page of one code."""
     parameters_of(request)
-    kind = KINDS.get(code)
-    if kind is None:
+    kind, of_files = KINDS.get(code), PROBLEM_CODES.get(code)
+    if kind is None and of_files is None:
         raise Unknown("route", "there is no problem of that code.")
-    return respond(Answer(200, _HEADERS, problem_page(kind).encode()))
+    return respond(Answer(200, _HEADERS, problem_page(code, kind, of_files).encode()))
 
 
-def problem_page(kind: Kind) -> str:
-    """The HTML of a kind: meaning and remedy, nothing that loads."""
+def problem_page(code: str, kind: Kind | None, of_files: Code | None) -> str:
+    """The HTML of a code: what it means in an answer, in a file or in both, and nothing that loads."""
+    title = escape(kind.title if kind is not None else code)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width">\n'
-        f"<title>{escape(kind.title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
-        f"<h1>{escape(kind.title)}</h1>\n"
+        f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
+        f"<h1>{title}</h1>\n{_answer(kind)}{_file(code, of_files)}</body>\n</html>\n"
+    )
+
+
+def _answer(kind: Kind | None) -> str:
+    if kind is None:
+        return ""
+    return (
         f"<p><code>{escape(kind.code)}</code>, HTTP status {kind.status}</p>\n"
         f"<h2>What it means</h2>\n<p>{_prose(kind.meaning)}</p>\n"
-        f"<h2>What to do</h2>\n<p>{_prose(kind.remedy)}</p>\n</body>\n</html>\n"
+        f"<h2>What to do</h2>\n<p>{_prose(kind.remedy)}</p>\n"
+    )
+
+
+def _file(code: str, found: Code | None) -> str:
+    if found is None:
+        return ""
+    said = f"{found.summary[:1].upper()}{found.summary[1:]}."
+    return (
+        f"<h2>Of a file</h2>\n<p><code>{escape(code)}</code>, {found.level.value}. {_prose(said)}</p>\n"
+        "<p>docs/problems.md of the playbook registry shows an example and says what to do.</p>\n"
     )
 
 

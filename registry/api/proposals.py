@@ -19,18 +19,15 @@ from registry.playbook.model import Level, Problem
 from registry.playbook.reading import LOADER_VERSION
 from registry.ports import Role
 from registry.service.previewing import Proposal, Proposed
+from registry.service.proposing import COPIES_MAX, REASON_CHARS_MAX, RULES_MAX, TAGS_MAX, WORD_CHARS_MAX
 
 PREVIEW_BYTES_MAX = 8 * 1024 * 1024
-COPIES_MAX = 10_000
-"""As many as a repository may have files (registry/playbook/limits.py)."""
-RULES_MAX = 5_000
-TAGS_MAX = 100
 NO_COMMIT = "0" * 40
 
 _Name = Annotated[str, StringConstraints(pattern=f"^{NAME_PATTERN}$", max_length=NAME_LENGTH_MAX)]
-_Word = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+_Word = Annotated[str, StringConstraints(min_length=1, max_length=WORD_CHARS_MAX)]
 _Path = Annotated[str, StringConstraints(min_length=1, max_length=4096)]
-_Text = Annotated[str, StringConstraints(max_length=2000)]
+_Text = Annotated[str, StringConstraints(max_length=REASON_CHARS_MAX)]
 
 
 class ProposedCopy(Body):
@@ -39,7 +36,9 @@ class ProposedCopy(Body):
     name: _Name = Field(description="The folded name.")
     state: Literal["good", "held", "broken", "ambiguous"] = Field(description="How its newest file stands.")
     path: _Path = Field(description="Its file, relative to the repository's root.")
-    version: Annotated[str, StringConstraints(max_length=200)] | None = Field(None, description="Of what would serve.")
+    version: Annotated[str, StringConstraints(max_length=WORD_CHARS_MAX)] | None = Field(
+        None, description="Of what would serve."
+    )
     digest: str | None = Field(None, pattern=r"^sha256:[0-9a-f]{64}$", description="Of the document that would serve.")
     tags: tuple[_Word, ...] = Field((), max_length=TAGS_MAX, description="Its tags; rules speak of central ones.")
     required: bool = Field(default=False, description="Whether a central copy says so of itself.")

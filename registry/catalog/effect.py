@@ -4,7 +4,7 @@ Values in, rows out. A service repository's change is seen in its own catalog; a
 catalog here, and in everybody else's in `reach`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -30,7 +30,7 @@ class Sort(StrEnum):
     REFUSED = "refused"
     """A local copy of a name that is required there: it never serves. Also told where it was so before."""
     FREED = "freed"
-    """A local copy that is not refused any more."""
+    """A local copy that is not refused any more, without a waiver."""
     SHADOWING = "shadowing"
     """A local copy that from now on serves in front of a central one."""
     WAIVED = "waived"
@@ -79,9 +79,8 @@ def local_rows(before: Catalog, after: Catalog) -> Rows:
     rows: Rows = {}
     for name in sorted(before.own.keys() | after.own.keys()):
         _add(rows, name, after.repository, Side.LOCAL, before.verdict(name), after.verdict(name))
-    lost = _lost(rows)
-    if lost:
-        rows[Sort.DANGLING] = list(_dangling(after.repository, after.verdicts(), lost))
+    if lost := _lost(rows):
+        _add_dangling(rows, after.repository, after.verdicts(), lost)
     return rows
 
 
@@ -90,9 +89,8 @@ def central_rows(before: CentralPart, after: CentralPart) -> Rows:
     rows: Rows = {}
     for name in sorted(before.standings.keys() | after.standings.keys()):
         _add(rows, name, None, Side.CENTRAL, before.verdicts.get(name), after.verdicts.get(name))
-    lost = _lost(rows)
-    if lost:
-        rows[Sort.DANGLING] = list(_dangling(None, after.verdicts.values(), lost))
+    if lost := _lost(rows):
+        _add_dangling(rows, None, after.verdicts.values(), lost)
     return rows
 
 
@@ -191,13 +189,12 @@ def _local_sorts(before: Verdict | None, after: Verdict | None) -> Iterator[tupl
     if _is_refused(after):
         yield Sort.REFUSED, not _is_refused(before)
         return
-    is_freed = _is_refused(before) and copy_of(after, Side.LOCAL) is not None
-    if is_freed:
-        yield Sort.FREED, True
     if after is not None and after.waiver is not None:
         if before is None or before.waiver is None:
             yield Sort.WAIVED, True
-    elif _is_shadowing(after) and not _is_shadowing(before) and not is_freed:
+    elif _is_refused(before) and copy_of(after, Side.LOCAL) is not None:
+        yield Sort.FREED, True
+    elif _is_shadowing(after) and not _is_shadowing(before):
         yield Sort.SHADOWING, True
 
 
@@ -224,20 +221,21 @@ def _is_colliding(copy: Copy | None) -> bool:
     return copy.state is CopyState.AMBIGUOUS or (copy.problem is not None and copy.problem.code == AMBIGUOUS_CODE)
 
 
-def _lost(rows: Rows) -> dict[str, Row]:
+def _lost(rows: Rows) -> frozenset[str]:
     """The names that were served and are not any more, whatever became of their copies."""
     found = (*rows.get(Sort.REMOVED, ()), *rows.get(Sort.UNAVAILABLE, ()))
-    return {
-        row.name: row
+    return frozenset(
+        row.name
         for row in found
         if row.before is not None and row.before.serving is not None and (row.after is None or not row.after.serving)
-    }
+    )
 
 
-def _dangling(repository: str | None, after: Iterable[Verdict], lost: Mapping[str, Row]) -> Iterator[Row]:
+def _add_dangling(rows: Rows, repository: str | None, after: Iterable[Verdict], lost: Collection[str]) -> None:
     for verdict in after:
         side, serving = verdict.decision.serves, verdict.serving
         said = None if serving is None or serving.deprecated is None else serving.deprecated.get("replaced_by")
         replacement = name_key(said) if isinstance(said, str) else None
         if side is not None and replacement in lost:
-            yield Row(verdict.name, repository, side, verdict, verdict, replaced_by=replacement)
+            row = Row(verdict.name, repository, side, verdict, verdict, replaced_by=replacement)
+            rows.setdefault(Sort.DANGLING, []).append(row)

@@ -138,13 +138,13 @@ def unmatched_rules(
     new: RuleSet,
     *,
     old_names: Mapping[str, Collection[str]],
-    registered: Collection[str],
+    registered: Collection[str] | None,
     copies: Collection[tuple[str, str]],
 ) -> tuple[Unmatched, ...]:
     """The rules after the change that concern nobody, marks first.
 
     `old_names` maps the names that central had to their tags; `copies` are the (name, repository) of the local copies
-    that waivers speak of.
+    that waivers speak of. Nothing is said of waivers where `registered` is None: then nobody knows whom they concern.
     """
     before = {(mark.name, mark.tag) for mark, _ in rules.unmatched(old, old_names, nearest_max=0)}
     found = [
@@ -153,7 +153,7 @@ def unmatched_rules(
     ]
     known = {(waiver.name, waiver.repository) for waiver in old.waivers}
     for waiver in rules.combine(RuleSet(waivers=new.waivers)).waivers:
-        if not waiver.holds(after.rule_date):
+        if registered is None or not waiver.holds(after.rule_date):
             continue
         why = _idle(waiver, after, registered, copies)
         if why is not None:

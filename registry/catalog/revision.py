@@ -121,6 +121,11 @@ class Revision:
         return next((copy for copy in self.copies if copy.name == name), None)
 
 
+def path_of(copy: Copy) -> str:
+    """The copy's newest file, relative to its repository's root."""
+    return copy.path or (copy.head.source.path if copy.head is not None else "")
+
+
 def folded_tags(tags: Iterable[str]) -> tuple[str, ...]:
     """Tags as rules compare them; a copy keeps its own spelling for people."""
     return tuple(fold_tag(tag) for tag in tags)

@@ -1,27 +1,41 @@
-"""The command `check`: a working copy read as the server would read its commit."""
+"""The command `check`: a working copy read as the server would read its commit, and what its change would do."""
 
-import json
-from collections.abc import Callable
-from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from registry.cli.catalog import problem_line
 from registry.cli.completion import complete_repository
-from registry.cli.options import with_remote
-from registry.cli.outcome import NO, Misused, Unreachable
-from registry.cli.remote import Remote, segment
-from registry.cli.terminal import bad, good, note, progress, say, shown
-from registry.playbook.model import Level, Problem
+from registry.cli.options import open_remote, with_url
+from registry.cli.outcome import NO, Misused, No, Unreachable
+from registry.cli.terminal import note, progress, shown
+from registry.digest import Json
 from registry.ports import Role
 
 if TYPE_CHECKING:
-    # What reads playbooks takes a second to import: neither --help nor a shell that completes an option waits for it.
+    # What reads playbooks takes a while to import: neither --help nor a shell that completes an option waits for it.
+    from registry.cli.inquiry import Inquiry
+    from registry.cli.working_copy import Reading
     from registry.service.checking import Report
 
 SHOWN_MAX = 5
-_GITHUB_LEVELS = {Level.ERROR: "error", Level.WARNING: "warning", Level.INFO: "notice"}
+FORMATS = ("text", "json", "github", "sarif")
+Failure = No | Misused | Unreachable
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is checked: the folder, and what the caller said of it."""
+
+    path: Path
+    role: str | None
+    policy_path: str
+    globs: tuple[str, ...]
+    ref: str | None
 
 
 @click.command(
@@ -29,15 +43,29 @@ _GITHUB_LEVELS = {Level.ERROR: "error", Level.WARNING: "warning", Level.INFO: "n
     epilog="""\b
 Examples:
   registry check
-  registry check . --format github --strict
-  registry check . --ask-registry
-Exits 1 on errors, with --strict on warnings too.""",
+  registry check . --registry https://playbooks.acme.example --base origin/main
+  registry check . --base origin/main --format github --strict
+  registry check . --format sarif > check.sarif
+Exit codes: 0 nothing stands against merging; 1 errors, with --strict also
+warnings (those that were there before --base count no more, errors do);
+2 wrong usage; 3 the registry did not answer: what the files show is written
+first.""",
 )
 @click.argument("path", type=click.Path(path_type=Path), default=".")
 @click.option(
+    "--registry", metavar="URL", help="Ask the registry there what the change would do, and what is required."
+)
+@click.option("--ask-registry", is_flag=True, help="The same of the registry at --url.")
+@click.option(
+    "--base",
+    "ref",
+    metavar="REF",
+    help="Compare with where HEAD branched off from REF; default: with what is in force.",
+)
+@click.option(
     "--role",
     type=click.Choice([Role.CENTRAL.value, Role.SERVICE.value]),
-    help="What the copy is of; default: central if it has a policy file, else service.",
+    help="What the copy is of; default: as registered, else central if it has a policy file, else service.",
 )
 @click.option("--policy-path", default="policy.yaml", show_default=True, help="Where a central copy's policy file is.")
 @click.option(
@@ -45,66 +73,145 @@ Exits 1 on errors, with --strict on warnings too.""",
     "globs",
     multiple=True,
     metavar="GLOB",
-    help="Where its playbooks are; repeats, replaces the usual folders.",
-)
-@click.option(
-    "--ask-registry", is_flag=True, help="Ask the registry which names are required here: a copy of one is an error."
+    help="Where its playbooks are; repeats, replaces the registered or usual folders.",
 )
 @click.option(
     "--repository",
     metavar="REPOSITORY",
     shell_complete=complete_repository,
-    help="With --ask-registry: which one this is; default: the copy's own remote.",
+    help="Which one the registry knows it as; default: the copy's own remote.",
 )
 @click.option(
     "--format",
     "style",
-    type=click.Choice(["text", "json", "github"]),
+    type=click.Choice(FORMATS),
     default="text",
     show_default=True,
-    help="How problems are written; github: annotations of a workflow run.",
+    help="How it is written; github: annotations of a workflow run and its summary; sarif: for code scanning.",
 )
 @click.option("--strict", is_flag=True, help="Warnings count like errors.")
-@with_remote
+@with_url
+@click.pass_context
 def check_command(
-    remote: Remote,
+    context: click.Context,
+    url: str,
     path: Path,
+    registry: str | None,
+    ask_registry: bool,  # noqa: FBT001 - click passes by name
+    ref: str | None,
     role: str | None,
     policy_path: str,
     globs: tuple[str, ...],
-    ask_registry: bool,  # noqa: FBT001 - click passes by name
     repository: str | None,
     style: str,
     strict: bool,  # noqa: FBT001 - click passes by name
 ) -> None:
-    """Check the playbooks of the working copy at PATH (default: here), by the server's own code, tracked or not."""
+    """Check the playbooks of the working copy at PATH (default: here), by the server's own code, tracked or not.
+
+    With --registry it also says what the change would do: to this repository's catalog, or for a copy of the central
+    one to everybody's.
+    """
+    _require_folder(path)
+    asked = registry or (url if ask_registry else None)
+    inquiry = None
+    if asked is not None:
+        from registry.cli.inquiry import Inquiry  # noqa: PLC0415 - see above
+
+        inquiry = Inquiry(open_remote(context, asked))
+    subject = Subject(path, role, policy_path, globs, ref)
+    with progress("Reading the playbooks"):
+        report, hint, failure = _examine(subject, inquiry, repository)
+    from registry.cli.report import write_report  # noqa: PLC0415 - see above
+
+    write_report(style, report, path, asked)
+    if hint is not None:
+        note(hint)
+    if failure is not None:
+        raise failure
+    if not report.passes(strict=strict):
+        context.exit(NO)
+
+
+def _examine(
+    subject: Subject, inquiry: "Inquiry | None", repository: str | None
+) -> "tuple[Report, str | None, Failure | None]":
+    """(the report, what to do where there is no playbook, why the registry did not answer)."""
     from registry.cli import working_copy  # noqa: PLC0415 - see above
 
-    _require_folder(path)
-    is_central = role == Role.CENTRAL.value if role else (path / policy_path).exists()
-    unanswered: Unreachable | None = None
-    with progress("Reading the playbooks"):
-        required: frozenset[str] = frozenset()
-        if ask_registry and not is_central:
-            try:
-                required = _ask(remote, path, repository)
-            except Unreachable as error:
-                # What the files alone show needs no registry; that it did not answer is said after it.
-                unanswered = error
-        report = working_copy.read(
-            path,
-            repository=repository,
-            globs=globs,
-            policy_path=policy_path if is_central else None,
-            required=required,
+    spelling = repository or (_detect(subject.path) if inquiry is not None else None)
+    registration, failure = _ask(lambda: inquiry.registration(spelling) if inquiry and spelling else None)
+    if repository is None and isinstance(failure, Misused) and failure.code == "repository-invalid":
+        # The remote is a folder, or whatever else: nothing that a registry could know it by.
+        spelling, failure = None, None
+    role = _role(subject, registration)
+    if inquiry is not None and role is Role.SERVICE and spelling is None:
+        raise Misused(
+            "this copy has no remote that a registry could know it by: name it with --repository, or say --role "
+            "central for a copy of the central one."
         )
-    _RENDERERS[style](report, path)
-    if not report.playbooks and not report.problems:
-        note(_nothing(working_copy.passed_over(path, globs), globs))
-    if unanswered is not None:
-        raise unanswered
-    if not report.passes(strict=strict):
-        click.get_current_context().exit(NO)
+    plan = working_copy.plan_for(
+        subject.path, role, globs=subject.globs, policy_path=subject.policy_path, registration=registration
+    )
+    reading = working_copy.read(subject.path, plan, subject.ref)
+    if failure is not None:
+        inquiry = None
+    report, failure_of_preview = _report(reading, role, inquiry, spelling)
+    hint = None
+    if not report.playbooks and not report.findings:
+        hint = _nothing(working_copy.passed_over(subject.path, plan), plan.roots.patterns if subject.globs else ())
+    return report, hint, failure or failure_of_preview
+
+
+def _report(
+    reading: "Reading", role: Role, inquiry: "Inquiry | None", spelling: str | None
+) -> "tuple[Report, Failure | None]":
+    from registry.service import checking  # noqa: PLC0415 - see above
+    from registry.service.proposing import proposal_json  # noqa: PLC0415 - see above
+
+    now, before = reading.now, reading.before
+    base = None if before is None else before.revision
+    effect: dict[str, Json] | None = None
+    central: list[Json] | None = []
+    failure = None
+    if inquiry is not None:
+        proposal = proposal_json(now.revision, base, role, spelling if role is Role.SERVICE else None)
+        effect, failure = _ask(lambda: inquiry.preview(proposal))
+        if role is Role.SERVICE and failure is None:
+            central, failure = _ask(inquiry.central_entries)
+    if effect is None and base is not None:
+        effect = checking.effect_alone(base, now.revision, datetime.now(UTC).date())
+    report = checking.Report(
+        role=role.value,
+        playbooks=len(now.heads),
+        names=checking.touched_names(effect) if base is not None else frozenset(head.name for head in now.heads),
+        findings=checking.check(now, before, central=central or (), effect=effect),
+        base=reading.base,
+        effect=effect,
+        selection=checking.select(now, central or (), effect),
+    )
+    return report, failure
+
+
+def _ask(question: Callable[[], T]) -> tuple[T | None, Failure | None]:
+    """(the answer, None) or (None, why there is none): what the files alone show needs no registry."""
+    try:
+        return question(), None
+    except (No, Misused, Unreachable) as failure:
+        return None, failure
+
+
+def _role(subject: Subject, registration: Mapping[str, Any] | None) -> Role:
+    if subject.role is not None:
+        return Role(subject.role)
+    if registration is not None and registration.get("role") in set(Role):
+        return Role(registration["role"])
+    return Role.CENTRAL if (subject.path / subject.policy_path).exists() else Role.SERVICE
+
+
+def _detect(path: Path) -> str | None:
+    from registry.git.checkout import detect_remote  # noqa: PLC0415 - see above
+
+    return detect_remote(path)
 
 
 def _require_folder(path: Path) -> None:
@@ -129,65 +236,3 @@ def _nothing(passed_over: tuple[str, ...], globs: tuple[str, ...]) -> str:
         f"{found} If they lie elsewhere, name the place with --path, here and in `registry register`. One to begin "
         "with: `registry schema playbook --example > playbooks/rotate-signing-key.yaml`."
     )
-
-
-def _ask(remote: Remote, path: Path, repository: str | None) -> frozenset[str]:
-    """The names that the registry requires in this repository."""
-    from registry.git.checkout import detect_remote  # noqa: PLC0415 - see above
-    from registry.service.checking import required_names  # noqa: PLC0415 - see above
-
-    spelling = repository or detect_remote(path)
-    if spelling is None:
-        raise Misused("this copy has no remote to know it by: give --repository with --ask-registry.")
-    return required_names(remote.get(f"/v1/catalogs/{segment(spelling)}").json)
-
-
-def _write_text(report: "Report", root: Path) -> None:
-    for problem in report.problems:
-        say(problem_line({**problem.to_json(), "path": _place(problem, root)}))
-    say(_summary(report))
-
-
-def _write_json(report: "Report", root: Path) -> None:  # noqa: ARG001 - paths in JSON are relative to the repository
-    say(json.dumps(report.to_json(), ensure_ascii=False, indent=2))
-
-
-def _write_github(report: "Report", root: Path) -> None:
-    for problem in report.problems:
-        say(annotation(problem, _place(problem, root)))
-    note(click.unstyle(_summary(report)))
-
-
-def annotation(problem: Problem, place: str) -> str:
-    """A problem as a workflow command of GitHub Actions, escaped so that no message can say a second one."""
-    properties = {"file": place, "line": problem.line, "col": problem.column, "title": problem.code}
-    said = ",".join(f"{key}={_escaped(str(value), property=True)}" for key, value in properties.items())
-    return f"::{_GITHUB_LEVELS[problem.level]} {said}::{_escaped(problem.message)}"
-
-
-def _escaped(text: str, *, property: bool = False) -> str:  # noqa: A002 - GitHub's word for it
-    signs = "%\r\n:," if property else "%\r\n"
-    return "".join(f"%{ord(sign):02X}" if sign in signs else sign for sign in text)
-
-
-def _place(problem: Problem, root: Path) -> str:
-    # As the caller named the folder, so that editors and annotations find the file from where they stand.
-    return problem.path if root == Path() else str(PurePath(root) / problem.path)
-
-
-def _summary(report: "Report") -> str:
-    errors, warnings, infos = (report.count(level) for level in (Level.ERROR, Level.WARNING, Level.INFO))
-    counts = f"{_many(errors, 'error')}, {_many(warnings, 'warning')}, {_many(infos, 'note')}"
-    what = f"{_many(report.playbooks, 'playbook')} ({shown(report.role)} repository)"
-    return f"{what}: {bad(counts) if errors else good(counts)}"
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-_RENDERERS: dict[str, Callable[["Report", Path], None]] = {
-    "text": _write_text,
-    "json": _write_json,
-    "github": _write_github,
-}

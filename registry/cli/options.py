@@ -32,6 +32,26 @@ def with_remote(function: F) -> F:
     )(function)
 
 
+def with_url(function: F) -> F:
+    """The command with `--url` in front, called with it as `url`: for one that asks a registry only now and then."""
+    return click.option(
+        "--url",
+        envvar="REGISTRY_URL",
+        default=DEFAULT_URL,
+        show_default=True,
+        show_envvar=True,
+        help="Where the registry is.",
+    )(function)
+
+
+def open_remote(context: click.Context, url: str) -> Remote:
+    """The registry at `url`, let go of when the command ends. Raises Misused for what is no URL."""
+    # The token comes from the environment alone: an argument would stand in the list of processes.
+    remote = Remote(url, os.environ.get("REGISTRY_TOKEN"))
+    context.call_on_close(remote.close)
+    return remote
+
+
 def with_json(function: F) -> F:
     """The command with `--json`, called with it as `as_json`."""
     return click.option("--json", "as_json", is_flag=True, help="Write the registry's JSON to standard output.")(
@@ -62,7 +82,4 @@ def _open(context: click.Context, _parameter: click.Parameter, url: str) -> Remo
     if context.resilient_parsing:
         # A shell completes: nothing will be called, but the completion of a name may ask there.
         return url
-    # The token comes from the environment alone: an argument would stand in the list of processes.
-    remote = Remote(url, os.environ.get("REGISTRY_TOKEN"))
-    context.call_on_close(remote.close)
-    return remote
+    return open_remote(context, url)

@@ -29,8 +29,18 @@ class Misused(click.ClickException):
 
     exit_code = MISUSED
 
+    def __init__(self, message: str, code: str = "") -> None:
+        """`code` is the API's, where the refusal came from there."""
+        super().__init__(message)
+        self.code = code
+
 
 class Unreachable(click.ClickException):
     """No registry there, or one that failed; the same command may succeed later: exit 3."""
 
     exit_code = UNREACHABLE
+
+    def __init__(self, message: str, retry_after_s: float | None = None) -> None:
+        """`retry_after_s` is the pause that the registry asked for, where it did."""
+        super().__init__(message)
+        self.retry_after_s = retry_after_s

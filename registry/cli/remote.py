@@ -36,6 +36,7 @@ NEXT = {
     "repository-invalid": "`registry repositories` lists those that are registered.",
     "playbook-unknown": "`registry catalog` lists the names.",
     "token-unknown": "`registry token list` lists the ids.",
+    "route-unknown": "The registry may be older than this command: `registry --version` says which one this is.",
     "unavailable": "`registry repositories` says what keeps it, and `registry doctor` looks further.",
 }
 """Code of the API -> what to do next, in the words of the command line."""
@@ -166,7 +167,7 @@ def _reason(error: Exception) -> str:
 def _where_else(url: str) -> str:
     if url == DEFAULT_URL:
         return "set REGISTRY_URL to the one that your company runs, or start one with `registry serve`."
-    return "check REGISTRY_URL, and that the registry runs and can be reached from here."
+    return "check its URL, and that the registry runs and can be reached from here."
 
 
 def _is_ready(content: bytes) -> bool:
@@ -216,9 +217,10 @@ def _failure(response: "httpx.Response", content: bytes) -> Exception:
         message = f"{message} {advice}"
     if status >= 500 or status in _LATER:
         wait = response.headers.get("Retry-After")
-        return Unreachable(message + (f" Try again in {shown(wait)} s." if wait else ""))
+        pause_s = float(wait) if wait and wait.isascii() and wait.isdigit() else None
+        return Unreachable(message + (f" Try again in {shown(wait)} s." if wait else ""), pause_s)
     if status in _MISUSED or code == "route-unknown":
-        return Misused(message)
+        return Misused(message, code)
     return No(message, code)
 
 

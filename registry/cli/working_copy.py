@@ -1,42 +1,79 @@
-"""A folder on disk, read as the server would read its commit."""
+"""A folder on disk, and the commit that it branched off from, read as the server would read them."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from registry.cli.outcome import Misused
-from registry.errors import SourceFault
+from registry.errors import Corrupt, SourceFault
 from registry.git import worktree
+from registry.git.branchpoint import BranchPointSource, find_branch_point
 from registry.git.folder import WorkingCopy
+from registry.names import SUB_PATH_MARK
 from registry.playbook.roots import Roots
 from registry.ports import Role
-from registry.service.checking import Report, check
-from registry.sync.source import SourcePlan
+from registry.service.checking import Base, Copies, read_copies
+from registry.sync.source import ReadingCache, SourcePlan
 
 
-def read(
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The playbooks of a working copy and, where it was compared, of the commit that it branched off from."""
+
+    now: Copies
+    before: Copies | None
+    base: Base | None
+
+
+def plan_for(
     path: Path,
+    role: Role,
     *,
-    repository: str | None = None,
     globs: tuple[str, ...] = (),
-    policy_path: str | None = None,
-    required: frozenset[str] = frozenset(),
-) -> Report:
-    """What a sync of the folder would find; with `policy_path` as a central repository. Raises Misused."""
-    plan = SourcePlan(
-        repository=repository or "local/working-copy",
-        role=Role.SERVICE if policy_path is None else Role.CENTRAL,
-        roots=Roots(globs or None),
-        policy_path=policy_path,
-    )
+    policy_path: str = "policy.yaml",
+    registration: Mapping[str, Any] | None = None,
+) -> SourcePlan:
+    """What to read of a working copy, as it is registered where that is known. Raises Misused for unusable globs."""
+    identity = str(registration["id"]) if registration is not None else "local/working-copy"
+    registered = registration.get("paths") if registration is not None else None
+    patterns = globs or (tuple(str(item) for item in registered) if isinstance(registered, list) else None)
+    part = identity.partition(SUB_PATH_MARK)[2]
     try:
-        return check(WorkingCopy(path), plan, required)
+        # A service of a monorepo may be checked from the repository's root, or in its own folder.
+        roots = Roots(patterns, part if part and (path / part).is_dir() else "")
+    except ValueError as error:
+        raise Misused(f"the playbook folders cannot be read: {error}") from None
+    return SourcePlan(identity, role, roots, policy_path if role is Role.CENTRAL else None)
+
+
+def read(path: Path, plan: SourcePlan, ref: str | None) -> Reading:
+    """What is on disk, and with `ref` what was there where HEAD branched off from it. Raises Misused."""
+    cache = ReadingCache()
+    try:
+        if ref is None:
+            return Reading(read_copies(WorkingCopy(path), plan, cache=cache), None, None)
+        source = BranchPointSource(find_branch_point(path, ref))
+        before = _read_base(source, plan, cache)
+        now = read_copies(WorkingCopy(path), plan, before.revision, cache)
     except SourceFault as error:
         raise Misused(str(error)) from None
+    return Reading(now, before, Base(ref, source.commit))
 
 
-def passed_over(path: Path, globs: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """The files where playbooks are looked for, sorted by path. Raises Misused."""
-    roots = Roots(globs or None)
+def _read_base(source: BranchPointSource, plan: SourcePlan, cache: ReadingCache) -> Copies:
     try:
-        return tuple(file.path for file in worktree.list_files(path, enter=roots.enter, wanted=roots.wanted))
+        return read_copies(source, plan, cache=cache)
+    except Corrupt:
+        raise Misused(
+            f"the files of {source.commit}, where HEAD branched off from {source.ref}, are not all here: a partial or "
+            "broken clone cannot be compared. `git fetch --refetch` brings them."
+        ) from None
+
+
+def passed_over(path: Path, plan: SourcePlan) -> tuple[str, ...]:
+    """The files where playbooks are looked for, sorted by path. Raises Misused."""
+    try:
+        return tuple(file.path for file in worktree.list_files(path, enter=plan.roots.enter, wanted=plan.roots.wanted))
     except SourceFault as error:
         raise Misused(str(error)) from None

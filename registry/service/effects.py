@@ -5,7 +5,7 @@ central, and there are no other repositories.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date
 
 from policies import rules
@@ -15,7 +15,7 @@ from registry.catalog import reach as reaching
 from registry.catalog.effect import Row, Rows, Sort, central_rows, copy_of, local_rows
 from registry.catalog.merge import CentralPart, Verdict, central_part, effective_rules
 from registry.catalog.reach import Member, Reach, RulesChange, Unmatched
-from registry.catalog.revision import Copy, Revision
+from registry.catalog.revision import Copy, Revision, path_of
 from registry.digest import Json
 
 ROWS_MAX = 500
@@ -29,9 +29,9 @@ FindCopies = Callable[[Collection[str]], Mapping[str, Mapping[str, Copy]]]
 class Repositories:
     """The registered service repositories: id -> team, those that were read, and a way to their copies."""
 
-    teams: Mapping[str, str] = field(default_factory=dict)
-    read: frozenset[str] = frozenset()
-    copies: FindCopies = lambda _names: {}
+    teams: Mapping[str, str]
+    read: frozenset[str]
+    copies: FindCopies
 
 
 def service_effect(
@@ -41,42 +41,56 @@ def service_effect(
     scoped = rules.scoped(everything, repository=repository, on=part.rule_date)
     old = merging.merge(part, before, scoped, repository)
     new = merging.merge(part, after, scoped, repository)
-    return {"effect": effect_json(local_rows(old, new)), "rules": None, "repositories": None}
+    return {"effect": effect_json(local_rows(old, new), {}), "rules": None, "repositories": None}
 
 
 def central_effect(
-    before: Revision, after: Revision, api: RuleSet, on: date, repositories: Repositories
+    before: Revision, after: Revision, api: RuleSet, on: date, repositories: Repositories | None
 ) -> dict[str, Json]:
-    """The effect of a change of central: on its own catalog, on the rules, and on every registered repository."""
+    """The effect of a change of central: on its own catalog, on the rules, and on every registered repository.
+
+    Where nobody knows the repositories (None), nothing is said of them, and nothing counted.
+    """
     old, new = effective_rules(before, api), effective_rules(after, api)
-    parts = tuple(
-        central_part(revision, rules.scoped(everything, repository=None, on=on), on)
-        for revision, everything in ((before, old), (after, new))
-    )
-    was, now = parts
-    touched = reaching.touched_names(was, now) | {name for name, _ in reaching.touched_waivers(old, new)}
-    waived = {(waiver.name, waiver.repository) for waiver in new.waivers}
-    copies = repositories.copies(touched | {name for name, _ in waived})
-    # A waiver counts without a copy too: it takes a required name that central lacks out of the list.
-    excepted = {waiver.repository for each in (old, new) for waiver in each.waivers if waiver.name in touched}
-    members = _members(parts, (old, new), copies, touched, excepted & repositories.read)
-    reach = reaching.reach_of(was, now, members, repositories.read)
-    rows = reaching.with_reach(central_rows(was, now), reach.names)
-    for sort, found in reach.rows.items():
-        rows[sort] = [*rows.get(sort, ()), *found]
+    was = central_part(before, rules.scoped(old, repository=None, on=on), on)
+    now = central_part(after, rules.scoped(new, repository=None, on=on), on)
+    parts = was, now
+    rows, repositories_json, waived = central_rows(was, now), None, frozenset[tuple[str, str]]()
+    if repositories is not None:
+        reach, waived = _reach(parts, (old, new), repositories)
+        rows = reaching.with_reach(rows, reach.names)
+        for sort, found in reach.rows.items():
+            rows[sort] = [*rows.get(sort, ()), *found]
+        repositories_json = _repositories_json(reach, repositories)
     unmatched = reaching.unmatched_rules(
         now,
         old,
         new,
         old_names=reaching.tags_of(was.copies.values()),
-        registered=repositories.teams,
-        copies={key for key in waived if key[0] in copies.get(key[1], ())},
+        registered=None if repositories is None else repositories.teams,
+        copies=waived,
     )
     return {
-        "effect": effect_json(rows, repositories.teams),
+        "effect": effect_json(rows, {} if repositories is None else repositories.teams),
         "rules": rules_json(reaching.rules_change(was, now, old, new), unmatched),
-        "repositories": _repositories_json(reach, repositories),
+        "repositories": repositories_json,
     }
+
+
+def _reach(
+    parts: tuple[CentralPart, CentralPart], everything: tuple[RuleSet, RuleSet], repositories: Repositories
+) -> tuple[Reach, frozenset[tuple[str, str]]]:
+    """What the change does to the repositories, and the (name, repository) of the copies that waivers speak of."""
+    was, now = parts
+    old, new = everything
+    touched = reaching.touched_names(was, now) | {name for name, _ in reaching.touched_waivers(old, new)}
+    waived = {(waiver.name, waiver.repository) for waiver in new.waivers}
+    copies = repositories.copies(touched | {name for name, _ in waived})
+    # A waiver counts without a copy too: it takes a required name that central lacks out of the list.
+    excepted = {waiver.repository for each in everything for waiver in each.waivers if waiver.name in touched}
+    members = _members(parts, everything, copies, touched, excepted & repositories.read)
+    reach = reaching.reach_of(was, now, members, repositories.read)
+    return reach, frozenset(key for key in waived if key[0] in copies.get(key[1], ()))
 
 
 def _members(
@@ -107,9 +121,9 @@ def _waivers_of(everything: RuleSet, on: date) -> dict[str, tuple[Waiver, ...]]:
     return found
 
 
-def effect_json(rows: Rows, teams: Mapping[str, str] | None = None) -> dict[str, Json]:
+def effect_json(rows: Rows, teams: Mapping[str, str]) -> dict[str, Json]:
     """Every sort with its count and its first rows; `teams` says whose each repository is."""
-    return {sort.value: _listed([_row_json(row, teams or {}) for row in rows.get(sort, ())]) for sort in Sort}
+    return {sort.value: _listed([_row_json(row, teams) for row in rows.get(sort, ())]) for sort in Sort}
 
 
 def rules_json(found: RulesChange, unmatched: Sequence[Unmatched]) -> dict[str, Json]:
@@ -148,7 +162,7 @@ def _row_json(row: Row, teams: Mapping[str, str]) -> Json:
         "name": row.name,
         "repository": row.repository,
         "team": teams.get(row.repository or ""),
-        "path": None if copy is None else (copy.path or (copy.head.source.path if copy.head else "")),
+        "path": None if copy is None else path_of(copy),
         "version": _version(copy_of(row.after, row.own)),
         "version_before": _version(was),
         "before": _verdict_json(row.before),

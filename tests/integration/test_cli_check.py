@@ -1,49 +1,13 @@
 """`registry check` on real working copies: folders that git made, and what people leave in them."""
 
 import json
-import subprocess
 from pathlib import Path
 
+import httpx
 import pytest
-from cli import answers, catalog, entry, run
-
-GOOD = """\
-playbook: 1
-name: {name}
-version: 1.0.0
-owner: payments
-purpose: Replace the key a service signs with.
-not_for: [Passwords.]
-inputs: {{type: object}}
-preconditions: [{{id: ready, state: The new key exists.}}]
-steps: [{{id: publish, instruction: Publish the new key{extra}.}}]
-stop: [{{when: A verifier refuses the new key., then: escalate}}]
-verification: [{{state: Nothing is signed with the old key.}}]
-"""
-
-
-def playbook(name: str = "rotate-key", extra: str = "") -> str:
-    return GOOD.format(name=name, extra=extra)
-
-
-def working_copy(folder: Path, remote: str | None = None, **files: str) -> Path:
-    """A git working copy in `folder`; `__` in a keyword is a slash and `_` a dot of the file's path."""
-    subprocess.run(["git", "init", "-q", str(folder)], check=True)
-    if remote:
-        subprocess.run(["git", "-C", str(folder), "remote", "add", "origin", remote], check=True)
-    for name, text in files.items():
-        path = folder / name.replace("__", "/").replace("_", ".")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return folder
-
-
-def report(folder: Path, *options: str) -> dict:
-    return json.loads(run("check", str(folder), "--format", "json", *options).stdout)
-
-
-def codes(folder: Path, *options: str) -> set[str]:
-    return {problem["code"] for problem in report(folder, *options)["problems"]}
+import respx
+from cli import URL, answers, refuses, repository, run
+from workingcopy import codes, playbook, report, working_copy
 
 
 def test_a_good_copy_exits_0(tmp_path: Path):
@@ -167,21 +131,6 @@ def test_a_check_asks_nobody_by_itself(tmp_path: Path):
         assert not router.calls
 
 
-def test_a_copy_of_a_required_name_must_not_merge(tmp_path: Path):
-    folder = working_copy(tmp_path, "git@github.com:acme/payments.git", playbooks__a_yaml=playbook())
-    with answers(body=catalog(entry("rotate-key", required=True))) as router:
-        result = run("check", str(folder), "--ask-registry")
-        assert router.calls[0].request.url.raw_path == b"/v1/catalogs/git%40github.com%3Aacme%2Fpayments.git"
-    assert result.exit_code == 1
-    assert "error shadows-required: rotate-key is required" in result.stdout
-
-
-def test_a_waived_name_may_merge(tmp_path: Path):
-    folder = working_copy(tmp_path, "git@github.com:acme/payments.git", playbooks__a_yaml=playbook())
-    with answers(body=catalog(entry("rotate-key", waiver={"until": "2027-01-31"}))):
-        assert run("check", str(folder), "--ask-registry").exit_code == 0
-
-
 def test_a_copy_without_a_remote_must_be_named_to_ask(tmp_path: Path):
     folder = working_copy(tmp_path, playbooks__a_yaml=playbook())
     result = run("check", str(folder), "--ask-registry")
@@ -196,3 +145,73 @@ def test_what_the_files_show_is_said_even_when_the_registry_does_not_answer(tmp_
     )
     assert result.exit_code == 3
     assert "yaml-syntax" in result.stdout
+
+
+def test_a_refusal_is_said_after_what_the_files_show(tmp_path: Path):
+    folder = working_copy(tmp_path, "git@github.com:acme/payments.git", playbooks__a_yaml="playbook: 1\n")
+    with refuses(401, "unauthenticated", "this token is not valid."):
+        result = run("check", str(folder), "--registry", URL)
+    assert (result.exit_code, "field-missing" in result.stdout, "REGISTRY_TOKEN" in result.stderr) == (2, True, True)
+
+
+def answering(preview: httpx.Response | list[httpx.Response]) -> respx.MockRouter:
+    """A registry that knows payments, has an empty central catalog, and answers previews so."""
+    router = respx.mock(base_url=URL, assert_all_called=False)
+    router.get("/v1/repositories").mock(httpx.Response(200, json=repository()))
+    router.get("/v1/catalogs").mock(httpx.Response(200, json={"entries": []}))
+    route = router.post("/v1/preview")
+    if isinstance(preview, list):
+        route.mock(side_effect=preview)
+    else:
+        route.mock(preview)
+    return router
+
+
+def busy() -> httpx.Response:
+    body = {"type": "/problems/unavailable", "title": "Busy", "status": 503, "detail": "ask again in a moment."}
+    headers = {"Content-Type": "application/problem+json", "Retry-After": "0"}
+    return httpx.Response(503, content=json.dumps(body), headers=headers)
+
+
+EFFECT = {"role": "service", "repository": "github.com/acme/payments", "compared_with": "in-force", "effect": {}}
+
+
+def test_a_registry_that_is_busy_is_asked_again(tmp_path: Path):
+    folder = working_copy(tmp_path, "git@github.com:acme/payments.git", playbooks__a_yaml=playbook())
+    with answering([busy(), busy(), httpx.Response(200, json=EFFECT)]):
+        result = run("check", str(folder), "--registry", URL)
+    assert (result.exit_code, "Nothing that is served changes." in result.stdout) == (0, True)
+
+
+def test_a_registry_that_stays_busy_exits_3_after_what_the_files_show(tmp_path: Path):
+    folder = working_copy(tmp_path, "git@github.com:acme/payments.git", playbooks__a_yaml=playbook())
+    with answering([busy(), busy(), busy()]):
+        result = run("check", str(folder), "--registry", URL)
+    assert (result.exit_code, "1 playbook" in result.stdout, "ask again" in result.stderr) == (3, True, True)
+
+
+def test_a_registry_that_knows_no_previews_is_told(tmp_path: Path):
+    folder = working_copy(tmp_path, "git@github.com:acme/payments.git", playbooks__a_yaml=playbook())
+    problem = {"type": "/problems/route-unknown", "title": "No such address", "status": 404, "detail": "nothing here."}
+    answer = httpx.Response(404, content=json.dumps(problem), headers={"Content-Type": "application/problem+json"})
+    with answering(answer):
+        result = run("check", str(folder), "--registry", URL)
+    assert (result.exit_code, "older than this command" in result.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("answer", [[1], {"effect": 7, "role": "service"}, {"role": "central", "rules": []}])
+def test_an_answer_of_another_shape_breaks_nothing(tmp_path: Path, answer: object):
+    folder = working_copy(tmp_path, "git@github.com:acme/payments.git", playbooks__a_yaml=playbook())
+    with answering(httpx.Response(200, json=answer)):
+        result = run("check", str(folder), "--registry", URL)
+    assert result.exit_code in {0, 2}
+    assert "1 playbook" in result.stdout
+
+
+def test_nothing_of_a_playbooks_text_is_sent(tmp_path: Path):
+    folder = working_copy(tmp_path, "git@github.com:acme/payments.git", playbooks__a_yaml=playbook())
+    with answering(httpx.Response(200, json=EFFECT)) as router:
+        run("check", str(folder), "--registry", URL)
+        sent = next(call.request.content for call in router.calls if call.request.method == "POST")
+    (copy,) = json.loads(sent)["revision"]["copies"]
+    assert sorted(copy) == ["digest", "name", "path", "state", "version"]

@@ -1,6 +1,6 @@
 import pytest
 
-from registry.cli.check import annotation
+from registry.cli.github import annotation
 from registry.playbook.model import Level, Problem
 
 
