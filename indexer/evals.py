@@ -13,6 +13,8 @@ Searcher = Callable[[str], Sequence[str]]
 """A task's text -> the ids found, best first."""
 
 DEPTHS = (1, 3, 5, 10)
+DEPTH = 5
+"""How far down a list a playbook of selection cases still counts as found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +98,8 @@ class SelectionCase:
 class Placing:
     """What a search without the case's own text makes of it.
 
-    `rank`: that of the case's playbook, from 1, or None where it is not found. `first`: the playbook that comes first.
-    `holders`: the playbooks that have the text among their own tasks, sorted.
+    `rank`: that of the case's playbook, from 1, or None where it is not found, or so far down that nobody asks.
+    `first`: the playbook that comes first. `holders`: the playbooks that have the text among their own tasks, sorted.
     """
 
     rank: int | None
@@ -159,10 +161,6 @@ class SelectionReport:
     missed: tuple[Placed, ...]
     attracted: tuple[Placed, ...]
     takings: tuple[Taking, ...]
-
-
-DEPTH = 5
-"""How far down a list a playbook still counts as found."""
 
 
 def report_selection(cases: Iterable[SelectionCase], place: Placer) -> SelectionReport:

@@ -10,6 +10,7 @@ known from the whole catalog, as leaving a text out makes no document shorter bu
 length greater.
 """
 
+from bisect import insort
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import inf
@@ -17,7 +18,7 @@ from typing import Final, TypeVar
 
 from indexer.analysis import terms
 from indexer.document import Document
-from indexer.evals import Placing, SelectionCase
+from indexer.evals import DEPTH, Placing, SelectionCase
 from indexer.query import CANDIDATES_MAX, Question, question, recall_weight
 from indexer.ranking import TYPO_WEIGHT, Hit, Scorer, order
 from indexer.schema import Record, recall_factor, record
@@ -33,7 +34,7 @@ _Spoken = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What is indexed of a document, and what recall multiplies it by. `tasks` and `near_misses` as search takes them."""
+    """What is indexed of a document, and what recall multiplies it by; its texts as search takes them."""
 
     record: Record
     factor: float
@@ -67,7 +68,11 @@ class Rehearsal:
         self._gains: dict[str, list[tuple[int, float]]] = {}
 
     def place(self, case: SelectionCase) -> Placing:
-        """Where the case's playbook comes among the first CANDIDATES_MAX hits, and which hit comes first."""
+        """Where the case's playbook comes, and what comes first.
+
+        A task's playbook is looked for among the CANDIDATES_MAX hits that a search has, that of a near miss among the
+        first DEPTH: further down it does no harm.
+        """
         spoken = _spoken(case.text)
         holders = self._by_task.get(spoken, [])
         changes = {place: self._without(place, spoken) for place in {*holders, *self._by_near_miss.get(spoken, ())}}
@@ -76,12 +81,14 @@ class Rehearsal:
             statistics = statistics.minus(CatalogStatistics.of_loss(self._parts[place].content, part.content))
         asked = question(case.text, statistics, self._vocabulary.neighbours)
         bounds = self._recalled(asked, changes, self._bounds(asked, statistics, changes, spoken))
-        results = _Results(Scorer(asked, statistics), asked, case.playbook)
+        depth = DEPTH if case.is_near_miss else CANDIDATES_MAX
+        results = _Results(Scorer(asked, statistics), asked, case.playbook, depth)
         own = self._by_name.get(case.playbook)
         if own is not None and own in bounds:
             results.add(changes.get(own) or self._parts[own])
             del bounds[own]
-        left = [place for place, bound in bounds.items() if bound + _ROUNDING >= results.enough]
+        enough = results.enough - _ROUNDING
+        left = [place for place, bound in bounds.items() if bound >= enough]
         for place in sorted(left, key=bounds.__getitem__, reverse=True):
             if bounds[place] + _ROUNDING < results.enough:
                 break
@@ -112,8 +119,9 @@ class Rehearsal:
         for term, share in shares.items():
             # A text that is left out makes its words rarer, and so dearer in every other document.
             rise = statistics.weight("all", term) / self._statistics.weight("all", term) if term in spoken else 1.0
+            most = share * rise
             for place, gain in self._gains_of(term):
-                bounds[place] = bounds.get(place, 0.0) + share * rise * gain
+                bounds[place] = bounds.get(place, 0.0) + most * gain
         for place, part in changes.items():
             bounds.pop(place, None)
             if not shares.keys().isdisjoint(part.content.occurrences):
@@ -158,14 +166,23 @@ class Rehearsal:
 class _Results:
     """The hits of one case that matter: its playbook's own and those that may come before it."""
 
-    def __init__(self, scorer: Scorer, asked: Question, playbook: str) -> None:
+    def __init__(self, scorer: Scorer, asked: Question, playbook: str, depth: int) -> None:
         self._scorer = scorer
         self._asked = asked
         self._playbook = playbook
+        self._depth = depth
         self._hits: list[Hit] = []
-        self._has_own = False
-        self.enough = 0.0
-        """The score below which no other document matters: that of the playbook's own, else the best one so far."""
+        self._reaches: list[float] = []
+        self._own: float | None = None
+
+    @property
+    def enough(self) -> float:
+        """The score below which no other document matters: that of the playbook's own, else the best one so far.
+
+        And where `depth` better ones are there, that of the last of them.
+        """
+        own = self._own if self._own is not None else self._reaches[-1] if self._reaches else 0.0
+        return max(own, self._reaches[-self._depth]) if len(self._reaches) >= self._depth else own
 
     def add(self, part: _Part) -> None:
         """Score a document; the playbook's own comes before all others."""
@@ -175,17 +192,15 @@ class _Results:
             return
         self._hits.append(Hit(found.id, found.scope, found.digest, found.name, score, exact=is_exact))
         reach = inf if is_exact else score
+        insort(self._reaches, reach)
         if found.name == self._playbook:
-            self._has_own = True
-            self.enough = reach
-        elif not self._has_own:
-            self.enough = max(self.enough, reach)
+            self._own = reach
 
     def placing(self, holders: Iterable[str]) -> Placing:
-        """Where the playbook came, and what came first."""
+        """Where the playbook came among the first `depth`, and what came first."""
         names = [hit.name for hit in order(self._hits)]
-        rank = names.index(self._playbook) + 1 if self._has_own else CANDIDATES_MAX + 1
-        return Placing(rank if rank <= CANDIDATES_MAX else None, names[0] if names else None, tuple(sorted(holders)))
+        rank = names.index(self._playbook) + 1 if self._own is not None else inf
+        return Placing(int(rank) if rank <= self._depth else None, names[0] if names else None, tuple(sorted(holders)))
 
 
 def _part(document: Document) -> _Part:

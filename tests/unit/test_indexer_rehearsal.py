@@ -103,6 +103,15 @@ def test_what_is_found_by_a_typing_error_alone_can_come_first():
     assert placed("oven-3", "garlci oven", season, *crowd).first == "season"
 
 
+def test_a_near_miss_is_looked_for_as_far_down_as_it_counts():
+    crowd = [a_playbook(f"n{number}", f"{'key ' * number}door") for number in range(2, 9)]
+    rehearsal = Rehearsal([*crowd, a_playbook("open", "Door and window and roof, with a key.")])
+    ranks = [
+        rehearsal.place(SelectionCase(name, "a door key", is_near_miss=True)).rank for name in ("n4", "n3", "open")
+    ]
+    assert ranks == [5, None, None]
+
+
 def test_a_text_without_words_finds_nothing():
     assert placed("bake", "?!", BAKE, SELL) == placed("bake", "", BAKE, SELL)
 
