@@ -210,6 +210,17 @@ def _write_rules(rules: dict[str, Any]) -> None:
             rules["withdrawals"],
             (("name", "NAME"), ("digest", "DIGEST"), ("reason", "REASON")),
         ),
+        (
+            "Who may run what: the first that fits decides",
+            [_access(item) for item in rules.get("access", ())],
+            (
+                ("effect", "EFFECT"),
+                ("who", "WHO"),
+                ("about", "PLAYBOOKS"),
+                ("unless", "UNLESS"),
+                ("reason", "REASON"),
+            ),
+        ),
     )
     for title, items, columns in sections:
         say(heading(title))
@@ -218,3 +229,21 @@ def _write_rules(rules: dict[str, Any]) -> None:
         else:
             say(faint("none"))
         say()
+    if rules.get("worktree") == "deny":
+        say("Copies in working trees may not run.")
+
+
+def _access(rule: dict[str, Any]) -> dict[str, str]:
+    """An access rule as its row: words of each kind in one cell, and what is empty as what it means."""
+    about = [f"{kind} {' or '.join(rule[kind])}" for kind in ("names", "tags", "risk") if rule[kind]]
+    return {
+        "effect": rule["effect"],
+        "who": _whom(rule["who"]) or "everybody",
+        "about": " and ".join(about) or "all",
+        "unless": _whom(rule["unless"]),
+        "reason": rule["reason"],
+    }
+
+
+def _whom(who: dict[str, list[str]]) -> str:
+    return ", ".join([*(f"team {team}" for team in who["teams"]), *who["principals"]])

@@ -280,6 +280,23 @@ def test_policy_show_says_who_marked_what():
         assert "deploy-rollback  -    policy-file  Audited." in run("policy", "show").stdout
 
 
+def test_policy_show_says_who_may_run_what():
+    rule = {
+        "effect": "deny",
+        "who": {"teams": [], "principals": []},
+        "names": [],
+        "tags": ["a", "b"],
+        "risk": ["money"],
+        "unless": {"teams": ["finance-ops"], "principals": ["ann"]},
+        "reason": "Money.",
+    }
+    rules = {"required": [], "waivers": [], "withdrawals": [], "access": [rule], "worktree": "deny"}
+    with answers(body=rules):
+        shown = run("policy", "show").stdout
+    assert "deny    everybody  tags a or b and risk money  team finance-ops, ann  Money." in shown
+    assert "Copies in working trees may not run." in shown
+
+
 def test_token_create_writes_the_token_alone_to_standard_output():
     with answers(201, {"id": "t1", "token": "pbr_new"}) as router:
         result = run(
