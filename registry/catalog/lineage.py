@@ -107,15 +107,18 @@ def shadow_drift(local: Head, lineage: Lineage, central: Sequence[FileVersion]) 
 
 def _fork(local: Head, lineage: Lineage, central: Sequence[FileVersion]) -> int | None:
     """The place of the newest central content that the copy had or follows, or None."""
-    found = _first(item.whole in lineage.wholes for item in central)
+    found = _first(item.whole in lineage.wholes or item.digest in lineage.digests for item in central)
     if found is None:
-        found = _first(item.file in lineage.files or item.digest in lineage.digests for item in central)
+        # A skill of which only its SKILL.md was taken.
+        found = _first(item.file in lineage.files for item in central)
     wanted = _base(local.version)
-    follows = _first(
-        wanted is not None and _base(item.version) == wanted and likeness(item.sketch, lineage.sketch) >= ALIKE_MIN
-        for item in central
-    )
-    return min((place for place in (found, follows) if place is not None), default=None)
+    # Where central changed and kept its version, the first content of that version is all that a copy can claim.
+    follows = [
+        place
+        for place, item in enumerate(central)
+        if wanted is not None and _base(item.version) == wanted and likeness(item.sketch, lineage.sketch) >= ALIKE_MIN
+    ]
+    return min((place for place in (found, *follows[-1:]) if place is not None), default=None)
 
 
 def _first(hits: Iterator[bool]) -> int | None:
