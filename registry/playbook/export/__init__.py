@@ -1,0 +1,1 @@
+"""Playbooks in other forms: pure renderers of a contract, one module a form."""
