@@ -8,7 +8,7 @@ from registry.api.answers import Answer, Application, Scope, json_answer
 from registry.api.app import DISTRIBUTION, create_app
 from registry.api.auth import Gate
 from registry.api.front import Annex
-from registry.api.threads import Threads
+from registry.api.threads import Pools
 from registry.api.wellknown import Document, WellKnown
 from registry.errors import Unknown
 from registry.mcp.admission import admission
@@ -49,7 +49,7 @@ def mcp_endpoint(services: Services, settings: Settings, observe: Callable[[str,
     return Endpoint(services, guard, version=version(DISTRIBUTION), observe=observe)
 
 
-def annexes(endpoint: Endpoint, settings: Settings) -> Callable[[Gate, Threads], Sequence[Annex]]:
+def annexes(endpoint: Endpoint, settings: Settings) -> Callable[[Gate, Pools], Sequence[Annex]]:
     """The doors beside the HTTP API: MCP, and what programs look for at well-known paths."""
     documents: dict[bytes, Document] = {}
     if settings.oauth_issuer is not None and settings.mcp_resource is not None:
@@ -62,4 +62,4 @@ def annexes(endpoint: Endpoint, settings: Settings) -> Callable[[Gate, Threads],
             return metadata
 
         documents[WELL_KNOWN.removeprefix("/.well-known").encode()] = resource
-    return lambda gate, threads: (endpoint.annex(gate, threads), WellKnown(documents).annex())
+    return lambda gate, pools: (endpoint.annex(gate, pools), WellKnown(documents).annex())

@@ -19,7 +19,7 @@ from registry.api.front import Annex, Front, Observe
 from registry.api.openapi import openapi_document
 from registry.api.problems import problem_answer
 from registry.api.search import SearchCalls
-from registry.api.threads import Threads
+from registry.api.threads import Pools, Threads
 from registry.service.services import Services
 
 ROUTES = (
@@ -63,6 +63,7 @@ ROUTES = (
 DISTRIBUTION = "playbook-registry"
 THREADS = 32
 QUEUE_MAX = 2_048
+SEARCH_THREADS = 4
 WAITING_THREADS = 64
 """Calls with `Prefer: wait` hold a thread for up to a minute, so they have their own."""
 PREVIEWS_QUEUE_MAX = 7
@@ -77,7 +78,7 @@ def create_app(
     anonymous_read: bool,
     metrics: Callable[[], bytes] = bytes,
     observe: Observe | None = None,
-    annexes: Callable[[Gate, Threads], Sequence[Annex]] = lambda _gate, _threads: (),
+    annexes: Callable[[Gate, Pools], Sequence[Annex]] = lambda _gate, _pools: (),
 ) -> Application:
     """The application, to be served by any ASGI server; its lifespan ends its threads, not the services.
 
@@ -92,7 +93,8 @@ def create_app(
     door = Door(services, threads, waiting, previews, evaluations, metrics, openapi)
 
     gate = Gate(services.tokens, threads, anonymous_read=anonymous_read)
-    beside = annexes(gate, threads)
+    searches = Threads("api-search", SEARCH_THREADS, QUEUE_MAX)
+    beside = annexes(gate, Pools(threads, searches))
 
     @asynccontextmanager
     async def threads_end(app: Litestar) -> AsyncIterator[None]:  # noqa: ARG001 - what the framework passes
@@ -102,6 +104,7 @@ def create_app(
                     await stack.enter_async_context(annex.running())
             yield
         threads.close()
+        searches.close()
         waiting.close()
         previews.close()
         evaluations.close()
@@ -119,7 +122,7 @@ def create_app(
         cast("Application", inner),
         gate,
         CatalogCalls(services.catalogs, threads, public=anonymous_read),
-        SearchCalls(services.search, threads),
+        SearchCalls(services.search, searches),
         observe,
         beside,
     )

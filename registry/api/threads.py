@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import ParamSpec, TypeVar
 
@@ -11,6 +12,18 @@ from registry.errors import Unavailable
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Pools:
+    """The threads of an application: those for any call, and those that search.
+
+    Searching is work for the processor: more threads at once than it has cores for make every search slower, and the
+    event loop waits longer for its turn.
+    """
+
+    calls: "Threads"
+    searches: "Threads"
 
 
 class Threads:

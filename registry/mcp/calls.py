@@ -11,7 +11,7 @@ from typing import Any
 import structlog
 
 from registry.api.problems import problem_answer
-from registry.api.threads import Threads
+from registry.api.threads import Pools
 from registry.errors import RegistryError, RepositoryInvalid, RequestInvalid
 from registry.mcp import answers, tools
 from registry.mcp.features import Caller
@@ -25,15 +25,17 @@ Object = dict[str, Json]
 Observe = Callable[[str, str], None]
 """Told of every call: the tool, and its outcome (`ok`, `weak`, `empty`, or a problem's code)."""
 
+NOT_SERVING = "This copy does not serve here, and only the one that serves opens a run."
+
 log = structlog.get_logger(__name__)
 
 
 class ToolCalls:
     """Answers `tools/call`. Its services are synchronous, so they run in threads."""
 
-    def __init__(self, services: Services, threads: Threads, observe: Observe) -> None:
+    def __init__(self, services: Services, pools: Pools, observe: Observe) -> None:
         self._services = services
-        self._threads = threads
+        self._pools = pools
         self._observe = observe
         self._tools: Mapping[str, Callable[[Caller, Mapping[str, Json]], Object]] = {
             tools.SEARCH: self._search,
@@ -48,7 +50,8 @@ class ToolCalls:
             self._observe(name, "request-invalid")
             return answers.call_result(answers.invalid_arguments(name, read.violations), is_error=True)
         try:
-            body = await self._threads.run(self._tools[name], caller, read.values)
+            threads = self._pools.searches if name == tools.SEARCH else self._pools.calls
+            body = await threads.run(self._tools[name], caller, read.values)
         except Exception as error:  # noqa: BLE001 - an answer must come of it, and the log has what nobody foresaw
             problem = self._problem(error, caller)
             self._observe(name, str(problem["type"]).rpartition("/")[2])
@@ -77,7 +80,13 @@ class ToolCalls:
         name, repository = values["name"], caller.repository
         entry = self._services.catalogs.playbook(name, repository, digest=values.get("digest"))
         explained = self._services.catalogs.explain(name, repository)
-        return answers.playbook_answer(state=self._state(caller), entry=entry, why=str(explained["explanation"]))
+        access = (False, NOT_SERVING)
+        if entry["serves"]:
+            permission = self._services.runs.permission(caller.principal, repository, name)
+            access = (permission.allowed, permission.reason)
+        return answers.playbook_answer(
+            state=self._state(caller), entry=entry, why=str(explained["explanation"]), access=access
+        )
 
     def _execute(self, caller: Caller, values: Mapping[str, Json]) -> Object:
         if values.get("run_id") is not None:

@@ -23,7 +23,7 @@ from registry.api.front import Annex
 from registry.api.kinds import MISDIRECTED
 from registry.api.parameters import read_parameters
 from registry.api.problems import make_problem, method_not_allowed, problem_answer
-from registry.api.threads import Threads
+from registry.api.threads import Pools
 from registry.errors import Forbidden, RepositoryInvalid, TooManyRequests, Unauthenticated, Unavailable
 from registry.mcp.admission import Admission, Network, caller_address, is_direct_loopback
 from registry.mcp.calls import Observe, ToolCalls
@@ -94,14 +94,14 @@ class Endpoint:
         self._observe = observe
         self._rates = Rates(guard.rate_per_s)
         self._gate: Gate | None = None
-        self._threads: Threads | None = None
+        self._pools: Pools | None = None
         self._loaded: asyncio.Future[_Server] | None = None
         self._serving: asyncio.Task[None] | None = None
         self._ending = False
 
-    def annex(self, gate: Gate, threads: Threads) -> Annex:
+    def annex(self, gate: Gate, pools: Pools) -> Annex:
         """The door to this endpoint in an application with that gate and those threads; called once."""
-        self._gate, self._threads = gate, threads
+        self._gate, self._pools = gate, pools
         return Annex(ROOT, "mcp", self._answer, self.running)
 
     @contextlib.asynccontextmanager
@@ -211,11 +211,11 @@ class Endpoint:
             loaded.set_exception(error)
 
     def _make(self) -> _Server:
-        if self._threads is None:
+        if self._pools is None:
             raise RuntimeError("annex() was not called")
         module = importlib.import_module("registry.mcp.server")
         module.quiet_the_sdk()
-        calls = ToolCalls(self._services, self._threads, self._observe)
+        calls = ToolCalls(self._services, self._pools, self._observe)
         server: _Server = module.McpServer(self._services, calls, self._features, self._version)
         # The SDK's classes and models stay for good: no collection needs to look at them.
         gc.freeze()

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from policies.access import Principal, Subject, may_execute, may_record_worktree, runs_seen
+from policies.access import Permission, Principal, Subject, may_execute, may_record_worktree, runs_seen
 from policies.decision import Requirement
 from policies.ruleset import RuleSet
 from registry.catalog.merge import Catalog, Verdict
@@ -140,7 +140,7 @@ class Runs:
             if (earlier := self._earlier(caller, request)) is not None:
                 attempt.outcome = REPEATED
                 return earlier
-            place = self._place(repository)
+            place = self._newest_place(repository)
             self._check_worktree(caller, place, request, copy)
             if snapshot is not None:
                 # Also where it is not in force any more: it says what the working tree was laid over.
@@ -221,9 +221,22 @@ class Runs:
             )
         return found
 
-    def _place(self, repository: str | None) -> _Place:
+    def permission(self, principal: Principal | None, repository: str | None, name: str) -> Permission:
+        """Whether this principal may open a run of the copy that serves, for one who only reads it.
+
+        Raises RepositoryInvalid, Unknown and PlaybookUnavailable.
+        """
+        place = self._place(repository)
+        verdict = verdict_of(place.catalog, require_name_key(name))
+        head = _serving(verdict, None, place)
+        return may_execute(principal, _subject(verdict, head, self._contract(head.digest), place), place.rules.access)
+
+    def _newest_place(self, repository: str | None) -> _Place:
         # What other processes have changed counts too: a run is worth one look at the store.
         self._in_force.refresh()
+        return self._place(repository)
+
+    def _place(self, repository: str | None) -> _Place:
         asked = self._catalogs.asked(repository)
         key, catalog = self._catalogs.catalog_of(repository)
         registration = None if asked.repository is None else self._in_force.view.registered(asked.repository)
@@ -231,18 +244,11 @@ class Runs:
         return _Place(asked.repository, key, catalog, team, _state_json(asked))
 
     def _open(self, caller: Principal, repository: str | None, request: Request) -> OpenedRun:
-        place = self._place(repository)
+        place = self._newest_place(repository)
         verdict = verdict_of(place.catalog, request.name)
         head = _serving(verdict, request.digest, place)
         contract = self._contract(head.digest)
-        subject = Subject(
-            verdict.name,
-            tags=frozenset(folded_tags(head.tags)),
-            risk=risk_classes(contract),
-            by_waiver=verdict.waiver is not None,
-            repository_team=place.team,
-        )
-        require(may_execute(caller, subject, place.rules.access), caller)
+        require(may_execute(caller, _subject(verdict, head, contract, place), place.rules.access), caller)
         given = taken(contract, request.inputs, name=verdict.name)
         procedure = bound(contract, given)
         run = self._run(
@@ -384,6 +390,17 @@ def _serving(verdict: Verdict, digest: str | None, place: _Place) -> Head:
             serving=_shown(head),
         )
     return head
+
+
+def _subject(verdict: Verdict, head: Head, contract: Mapping[str, Json], place: _Place) -> Subject:
+    """The copy that serves, as access rules see it."""
+    return Subject(
+        verdict.name,
+        tags=frozenset(folded_tags(head.tags)),
+        risk=risk_classes(contract),
+        by_waiver=verdict.waiver is not None,
+        repository_team=place.team,
+    )
 
 
 def _shown(head: Head) -> dict[str, Json]:

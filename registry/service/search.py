@@ -15,7 +15,7 @@ from registry.digest import Json
 from registry.errors import QueryInvalid, TooLarge, Unavailable
 from registry.names import fold_tag
 from registry.ports import Store
-from registry.service.cache import ByteCache, EntryCache
+from registry.service.cache import ByteCache, EntryCache, SingleFlight
 from registry.service.catalogs import Catalogs
 from registry.service.inforce import Key
 
@@ -76,6 +76,8 @@ class Search:
         self._store = store
         self._sights: ByteCache[Key, _Sight] = ByteCache(CATALOG_STATISTICS_BYTES_MAX)
         self._central: EntryCache[str, CatalogStatistics] = EntryCache(CENTRAL_STATISTICS_MAX)
+        self._sight_flights: SingleFlight[Key, _Sight] = SingleFlight()
+        self._central_flights: SingleFlight[str, CatalogStatistics] = SingleFlight()
 
     def search(
         self,
@@ -143,25 +145,33 @@ class Search:
     def _sight_of(self, key: Key, catalog: Catalog) -> _Sight:
         """What this catalog hides, and statistics of exactly what it serves: no edit elsewhere reorders results."""
         sight = self._sights.get(key)
-        if sight is None:
-            counted = self._central.get(key.central)
-            if counted is None:
-                counted = self._count(_heads(catalog.base.revision))
-                self._central.put(key.central, counted)
-            hidden = _hidden(catalog)
-            ids = frozenset(
-                document_id(scope_of(head.source.kind, head.source.repository), head.digest) for head in hidden
-            )
-            less = [head for head in hidden if head.source.kind == "central"]
-            own = [item.serving for item in catalog.own.values() if item and item.serving]
-            local = [head for head in own if head.source.kind == "local"]
-            shared_bytes = counted.size_bytes
-            counted = counted.minus(self._count(less)) if less else counted
-            counted = counted.plus(self._count(local)) if local else counted
-            sight = _Sight(ids, counted)
-            own_bytes = counted.size_bytes - shared_bytes
-            self._sights.put(key, sight, STATISTICS_BYTES + HIDDEN_BYTES * len(ids) + own_bytes)
+        return sight if sight is not None else self._sight_flights.do(key, lambda: self._look(key, catalog))
+
+    def _look(self, key: Key, catalog: Catalog) -> _Sight:
+        counted = self._central_statistics(key.central, catalog.base.revision)
+        shared_bytes = counted.size_bytes
+        hidden = _hidden(catalog)
+        ids = frozenset(document_id(scope_of(head.source.kind, head.source.repository), head.digest) for head in hidden)
+        less = [head for head in hidden if head.source.kind == "central"]
+        own = [item.serving for item in catalog.own.values() if item and item.serving]
+        local = [head for head in own if head.source.kind == "local"]
+        counted = counted.minus(self._count(less)) if less else counted
+        counted = counted.plus(self._count(local)) if local else counted
+        sight = _Sight(ids, counted)
+        size_bytes = STATISTICS_BYTES + HIDDEN_BYTES * len(ids) + counted.size_bytes - shared_bytes
+        self._sights.put(key, sight, size_bytes)
         return sight
+
+    def _central_statistics(self, digest: str, revision: Revision) -> CatalogStatistics:
+        """Those of all that central has: the same for every repository, and slow to count."""
+
+        def count() -> CatalogStatistics:
+            counted = self._count(_heads(revision))
+            self._central.put(digest, counted)
+            return counted
+
+        found = self._central.get(digest)
+        return found if found is not None else self._central_flights.do(digest, count)
 
     def _count(self, heads: Sequence[Head]) -> CatalogStatistics:
         bodies = self._store.documents([head.digest for head in heads])
