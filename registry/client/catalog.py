@@ -9,7 +9,7 @@ Everything is synchronous and may be called from several threads. Errors are tho
 import os
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -172,6 +172,19 @@ class Catalog:
         """The id of the repository whose catalog this is, None for central's own or before anything was fetched."""
         following = self._following
         return None if following is None else following.repository
+
+    def follow(self, changed: Callable[[], None], ended: threading.Event) -> None:
+        """Wait for the registry's notices until `ended` is set.
+
+        At each the registry is due to be asked again, and `changed` is called.
+        """
+        from registry.client import notices  # noqa: PLC0415 - not everybody waits
+
+        def expire() -> None:
+            self._next_at = 0.0
+            changed()
+
+        notices.follow(self._connection, self._follow().repository, expire, ended)
 
     @property
     def is_known(self) -> bool:

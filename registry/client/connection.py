@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlsplit
@@ -120,6 +120,24 @@ class Connection:
         """The answer to a call with a JSON body."""
         headers = {"Idempotency-Key": idempotency_key} if idempotency_key else {}
         return self._call("POST", path, params=params, headers=headers, body=body)
+
+    def stream(
+        self, path: str, body: Mapping[str, object], *, headers: Mapping[str, str], timeout_s: float
+    ) -> Iterator[str]:
+        """The lines of an answer that goes on; `timeout_s` is how long it may be silent.
+
+        Raises Unavailable where it breaks off.
+        """
+        import httpx  # noqa: PLC0415 - see above
+
+        limits = httpx.Timeout(self._timeout_s, read=timeout_s)
+        try:
+            with self._client().stream("POST", path, json=body, headers=headers, timeout=limits) as response:
+                if not response.is_success:
+                    raise failure(response.status_code, response.headers, _read(response))
+                yield from response.iter_lines()
+        except httpx.HTTPError as error:
+            raise Unavailable(f"the stream from {self.url} broke off ({_ERRNO.sub('', str(error))}).") from None
 
     def close(self) -> None:
         """Let go of the connections; a later call opens them again."""

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 FOLLOW_S: Final = 15.0
 """How often the catalog and the working copy are looked at while nobody asks."""
+LISTEN_AFTER_S: Final = 2.0
+"""How long after its start a bridge begins to wait for notices: a session's first questions come before that."""
 
 Json = Any
 Object = dict[str, Json]
@@ -31,14 +33,17 @@ class Bridge:
         self._opening = threading.Lock()
         self._catalog: Catalog | None = None
         self._ended = threading.Event()
+        self._look = threading.Event()
 
     def start(self) -> None:
         """Begin to fetch the catalog, and follow it from then on."""
-        threading.Thread(target=self._follow, name="catalog", daemon=True).start()
+        for work in (self._follow, self._listen):
+            threading.Thread(target=work, name=work.__name__, daemon=True).start()
 
     def end(self) -> None:
         """Let go of the catalog."""
         self._ended.set()
+        self._look.set()
         catalog = self._catalog
         if catalog is not None:
             catalog.close()
@@ -67,7 +72,14 @@ class Bridge:
                 catalog.prepare()
             except Exception:  # noqa: BLE001, S110 - whoever calls a tool is told; this thread only goes ahead
                 pass
-            self._ended.wait(FOLLOW_S)
+            self._look.wait(FOLLOW_S)
+            self._look.clear()
+
+    def _listen(self) -> None:
+        while not self._ended.wait(LISTEN_AFTER_S):
+            catalog = self._catalog
+            if catalog is not None and catalog.is_known:
+                catalog.follow(self._look.set, self._ended)
 
     def _search(self, catalog: "Catalog", values: Mapping[str, Json]) -> Object:
         found = catalog.search(values["task"], tags=values.get("tags", ()), limit=values["limit"])

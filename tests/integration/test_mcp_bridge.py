@@ -31,6 +31,7 @@ class Host:
         self.folder = folder
         self.registry = registry
         self.central = central
+        self.app = app
         self.copy = folder / "copy"
         self.id = f"local/acme/{app.path.name}"
         self.url = str(registry.client.base_url)
@@ -289,3 +290,17 @@ def test_the_token_is_in_no_answer_and_no_message(host):
             request("tools/call", name="execute_playbook", arguments={"name": "nope"}) + b"\n", timeout=30
         )
     assert ADMIN.encode() not in written + said
+
+
+def test_a_change_notice_makes_the_bridge_look_again(host):
+    async def work(client):
+        await client.call_tool("search_playbooks", {"task": "deploy"})
+        await anyio.sleep(4)
+        host.app.commit({"playbooks/noticed.yaml": playbook("noticed")})
+        host.registry.sync(host.id)
+        with anyio.fail_after(20):  # far less than the minute after which it would look by itself
+            while (await client.call_tool("get_playbook", {"name": "noticed"})).is_error:  # noqa: ASYNC110 - another process
+                await anyio.sleep(0.2)
+        return True
+
+    assert host.use("auto", work)
