@@ -1,7 +1,9 @@
 import re
+import time
 from pathlib import Path
 
 import pytest
+from world import playbook, running
 
 from registry.playbook.problems import PROBLEM_CODES
 from registry.playbook.reading import read_file
@@ -10,13 +12,27 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/problems.md").read_text()
 SECTION = re.compile(r"^### `([a-z0-9-]+)`\n(.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
 EXAMPLE = re.compile(r"^```(yaml|json|markdown)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+STEP = re.compile(
+    r"^(?P<when>In|Then, in) (?P<where>the central repository|a service repository|both repositories), "
+    r"`(?P<path>[^`]+)`:\n\n```\w+\n(?P<text>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+WAIT_S = 20.0
 ENDINGS = {"yaml": "yaml", "json": "json", "markdown": "md"}
 
 
 def examples():
     for code, section in SECTION.findall(PAGE):
-        for syntax, text in EXAMPLE.findall(section):
+        for syntax, text in EXAMPLE.findall(STEP.sub("", section)):
             yield pytest.param(code, f"playbooks/a.{ENDINGS[syntax]}", text, id=code)
+
+
+def stories():
+    """The sections whose example is told in repositories, each with its steps."""
+    for code, section in SECTION.findall(PAGE):
+        steps = [found.groupdict() for found in STEP.finditer(section)]
+        if steps:
+            yield pytest.param(code, steps, id=code)
 
 
 def test_the_page_has_a_section_for_every_code_and_no_other():
@@ -33,6 +49,40 @@ def test_every_section_says_what_to_do_and_stands_under_its_level():
 @pytest.mark.parametrize(("code", "path", "text"), list(examples()))
 def test_every_example_gives_its_code(code, path, text):
     assert code in [each.code for each in read_file(path, text.encode()).problems]
+
+
+@pytest.mark.parametrize(("code", "steps"), list(stories()))
+def test_every_story_gives_its_code(code, steps, tmp_path):
+    first = [step for step in steps if step["when"] == "In"]
+    central = {step["path"]: step["text"] for step in first if step["where"] != "a service repository"}
+    service = {step["path"]: step["text"] for step in first if step["where"] != "the central repository"}
+    with running(tmp_path, central or {"playbooks/other.yaml": playbook("other")}) as world:
+        repositories = {"the central repository": world.central, "a service repository": world.service("pay", service)}
+        await_look(world)
+        for step in steps[len(first) :]:
+            repositories[step["where"]].commit({step["path"]: step["text"]})
+        world.sync("pay")
+        world.sync_central()
+        await_code(world, code)
+
+
+def test_every_code_of_remarks_has_a_story():
+    remarked = {"near-duplicate", "tool-drift", "version-not-bumped", "shadow-drift", "owner-not-in-codeowners"}
+    assert {story.id for story in stories()} == remarked
+
+
+def await_look(world):
+    end = time.monotonic() + WAIT_S
+    while "github.com/acme/pay" not in world.store.remarked():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def await_code(world, code):
+    end = time.monotonic() + WAIT_S
+    while code not in world.codes("pay"):
+        assert time.monotonic() < end, world.codes("pay")
+        time.sleep(0.02)
 
 
 def test_every_code_that_the_readers_name_is_in_the_table():
