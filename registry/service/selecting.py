@@ -19,7 +19,9 @@ from registry.catalog.revision import Head
 from registry.digest import Json
 
 CASES_MAX: Final = 5_000
-"""Cases that one report asks; a thousand take about a quarter of a second."""
+"""Cases that one report asks."""
+PAIRS_MAX: Final = 1_000_000
+"""Cases times playbooks of one report: each case is compared with each playbook, a million in about a second."""
 CASE_CHARACTERS_MAX: Final = 2_000
 """Characters of a case that is asked: what is longer is no task in somebody's words."""
 CHARACTERS_MAX: Final = 1_000_000
@@ -69,6 +71,7 @@ def evaluate_selection(
     *,
     first: Collection[str] = (),
     cases_max: int = CASES_MAX,
+    pairs_max: int = PAIRS_MAX,
     characters_max: int = CHARACTERS_MAX,
 ) -> dict[str, Json]:
     """The report on all selection cases of a catalog, as JSON; it depends on nothing but the catalog.
@@ -83,7 +86,8 @@ def evaluate_selection(
         _cases(document, near_misses(playbook.contract))
         for document, playbook in zip(documents, by_name.values(), strict=True)
     ]
-    asked = _within(_in_turn(cases, first), cases_max, characters_max)
+    most = min(cases_max, pairs_max // max(1, len(documents)))
+    asked = _within(_in_turn(cases, first), most, characters_max)
     report = report_selection(asked, Rehearsal(documents).place)
     return _report_json(report, playbooks=len(documents), not_run=sum(map(len, cases)) - len(asked))
 

@@ -85,6 +85,11 @@ def test_cases_beyond_the_limit_are_counted():
     assert (report["cases"], report["not_run"]) == (4, 5)
 
 
+def test_a_large_catalog_leaves_room_for_fewer_cases():
+    report = evaluate_selection(many(5), pairs_max=36)
+    assert (report["cases"], report["not_run"]) == (7, 8)
+
+
 def test_every_playbook_has_its_turn_before_one_has_two():
     report = evaluate_selection(many(4), cases_max=4)
     assert [one["tasks"]["cases"] for one in report["by_playbook"]] == [1, 1, 1, 1]
