@@ -1,11 +1,14 @@
 """Which known word a mistyped one was meant to be."""
 
 from collections.abc import Iterable
+from heapq import nsmallest
 
 WORD_CHARS_MAX = 64
 WORDS_COMPARED_MAX = 200
 WORDS_LISTED_MAX = 24
 _ALIKE_MIN = 0.3
+_TYPOS_MAX = 2
+_DISTANCES_MAX = 30
 
 
 def distance(one: str, other: str, *, at_most: int) -> int:
@@ -35,17 +38,30 @@ def alike(name: str, known: Iterable[str], *, at_most: int = 3) -> tuple[str, ..
     Names are keys: lower case, their words apart by hyphens.
     """
     words = frozenset(name.split("-"))
-    scored: list[tuple[float, str]] = []
+    scores: dict[str, float] = {}
+    ends: list[tuple[int, str]] = []
     for each in known:
-        others = frozenset(each.split("-"))
-        score = len(words & others) / len(words | others)
-        # Most names are told apart by their ends, which costs far less than a distance.
-        if each[:1] == name[:1] or each[-1:] == name[-1:]:
-            off = distance(name, each, at_most=2)
-            score = max(score, 1 - off / 10) if off <= 2 else score
-        if score >= _ALIKE_MIN:
-            scored.append((-score, each))
-    return tuple(each for _, each in sorted(scored)[:at_most])
+        # Most names share neither a word nor an end with it, and cost no more than this.
+        if any(word in each for word in words):
+            others = frozenset(each.split("-"))
+            scores[each] = len(words & others) / len(words | others)
+        if abs(len(each) - len(name)) <= _TYPOS_MAX and (each[:1] == name[:1] or each[-1:] == name[-1:]):
+            ends.append((-_common_ends(name, each), each))
+    # A distance costs far more than the rest, and a misspelt name is right at its ends.
+    for _, each in nsmallest(_DISTANCES_MAX, ends):
+        off = distance(name, each, at_most=_TYPOS_MAX)
+        if off <= min(_TYPOS_MAX, len(name) // 3):
+            scores[each] = max(scores.get(each, 0.0), 1 - off / 10)
+    likely = ((-score, each) for each, score in scores.items() if score >= _ALIKE_MIN)
+    return tuple(each for _, each in nsmallest(at_most, likely))
+
+
+def _common_ends(one: str, other: str) -> int:
+    """How many characters both begin with, and how many they end with, together."""
+    length = min(len(one), len(other))
+    before = next((at for at in range(length) if one[at] != other[at]), length)
+    after = next((at for at in range(length - before) if one[-1 - at] != other[-1 - at]), length - before)
+    return before + after
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
