@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from registry.api import bodies
 from registry.api.bodies import Body
 from registry.api.proposals import PreviewBody
+from registry.playbook.export.fields import FORMS
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +28,9 @@ class Call:
     """One method of one path.
 
     `answers` maps a status to what it means; `problems` are the codes that the call itself may answer with, besides
-    those that any call may (see EVERY_CALL). `body` is what it takes, `media_type` what it gives. Of
-    one that `repeats`, the same request under one Idempotency-Key gets the same answer again.
+    those that any call may (see EVERY_CALL). `body` is what it takes, `media_type` what it gives and
+    `other_media_types` what else it can give. Of one that `repeats`, the same request under one Idempotency-Key gets
+    the same answer again.
     """
 
     method: str
@@ -40,6 +42,7 @@ class Call:
     body: type[Body] | None = None
     problems: tuple[str, ...] = ()
     media_type: str = "application/json"
+    other_media_types: tuple[str, ...] = ()
     waits: bool = False
     repeats: bool = False
     conditional: bool = False
@@ -135,8 +138,11 @@ READS = (
             REPOSITORY,
             Parameter("version", "Exactly this version's copy; never falls back."),
             Parameter("digest", "Exactly this copy; never falls back."),
+            Parameter("as", f"The playbook as a file in another form: {', '.join(FORMS)}."),
         ),
-        problems=("name-invalid", "repository-invalid", "playbook-unknown", "playbook-unavailable"),
+        problems=("name-invalid", "repository-invalid", "playbook-unknown", "playbook-unavailable", "snapshot-unknown"),
+        other_media_types=("application/yaml", "text/markdown", "application/octet-stream"),
+        conditional=True,
     ),
     Call(
         "GET",

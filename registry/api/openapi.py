@@ -17,8 +17,9 @@ _PATH_MEANINGS = {
     "file": "playbook.v1.json or policy.v1.json.",
     "code": "The code of a problem.",
 }
+_ETAG = "The digest, with the view or form and the content coding after plus signs."
 _CATALOG_HEADERS = {
-    "ETag": "The digest, with the view and the content coding after a plus sign.",
+    "ETag": _ETAG,
     "Catalog-Digest": "The digest of the snapshot.",
     "Catalog-Commit": "The newest commit seen of the repository's own source.",
     "Catalog-Synced-At": "When what is in force was last confirmed or replaced.",
@@ -118,9 +119,10 @@ def _answers(call: Call) -> Node:
         answers[str(status)] = {"description": meaning}
         if status != 204:
             schema = {"type": "object"} if call.media_type.endswith("json") else {"type": "string"}
-            answers[str(status)]["content"] = {call.media_type: {"schema": schema}}
+            others = {other: {"schema": {"type": "string"}} for other in call.other_media_types}
+            answers[str(status)]["content"] = {call.media_type: {"schema": schema}, **others}
     if call.conditional:
-        named = _CATALOG_HEADERS if call.path.startswith("/v1/catalogs") else {"ETag": _CATALOG_HEADERS["ETag"]}
+        named = _CATALOG_HEADERS if call.path.startswith("/v1/catalogs") else {"ETag": _ETAG}
         headers = {name: {"description": meaning, "schema": {"type": "string"}} for name, meaning in named.items()}
         answers["200"]["headers"] = headers
         answers["304"] = {"description": "The caller has it already.", "headers": headers}

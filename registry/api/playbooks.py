@@ -4,23 +4,25 @@ from litestar import Response, get
 from litestar.params import FromPath
 
 from registry.api.addresses import check_spelling
-from registry.api.door import HttpRequest, door_of, parameters_of, respond_json
+from registry.api.door import HttpRequest, door_of, parameters_of, respond, respond_json
+from registry.api.exports import export_answer
 from registry.api.parameters import Parameters
+from registry.playbook.export.fields import FORMS
+from registry.service.exports import export_playbook
 
 
 @get("/v1/playbooks/{name:str}")
 async def get_playbook(request: HttpRequest, name: FromPath[str]) -> Response[bytes]:
     """The effective entry, or exactly the copy that was asked for."""
     door = door_of(request)
-    parameters = parameters_of(request, "repository", "version", "digest")
-    entry = await door.call(
-        door.services.catalogs.playbook,
-        name,
-        _repository(parameters),
-        version=parameters.text("version"),
-        digest=parameters.text("digest"),
-    )
-    return respond_json(entry)
+    parameters = parameters_of(request, "repository", "version", "digest", "as")
+    repository, form = _repository(parameters), parameters.choice("as", FORMS)
+    version, digest = parameters.text("version"), parameters.text("digest")
+    catalogs = door.services.catalogs
+    if form is None:
+        return respond_json(await door.call(catalogs.playbook, name, repository, version=version, digest=digest))
+    found = await door.call(export_playbook, catalogs, name, repository, form, version=version, digest=digest)
+    return respond(await export_answer(request, door, found))
 
 
 @get("/v1/playbooks/{name:str}/explain")

@@ -9,6 +9,8 @@ from registry.digest import Json
 
 Fields = Mapping[str, Json]
 
+FORMS: Final = ("native", "skill", "mcp-tool", "markdown", "original")
+"""The words of the wire for the forms that a playbook can be had in."""
 DESCRIPTION_CHARS_MAX: Final = 1024
 
 # What turns the direction of a line: a person would read other words than stand there.

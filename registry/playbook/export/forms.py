@@ -13,8 +13,6 @@ from registry.playbook.export.skill import render_skill
 from registry.playbook.load import Syntax, syntax_of
 from registry.playbook.skill import SKILL_DOCUMENT, SKILL_FILE
 
-FORMS: Final = ("native", "skill", "mcp-tool", "markdown", "original")
-
 JSON_TYPE: Final = "application/json"
 YAML_TYPE: Final = "application/yaml"
 MARKDOWN_TYPE: Final = "text/markdown; charset=utf-8"
@@ -35,7 +33,7 @@ class Exported:
 
 
 def export(form: str, contract: Fields, head: Fields, original: Callable[[], bytes]) -> Exported:
-    """The contract in one of FORMS. Equal contracts and heads give equal bytes.
+    """The contract in one of `fields.FORMS`. Equal contracts and heads give equal bytes.
 
     `original` gives the bytes of the file that was read; it is asked for the original, and for a skill as a skill.
     Raises ValueError for another form, and what `original` raises.
