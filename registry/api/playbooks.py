@@ -1,4 +1,4 @@
-"""`/v1/playbooks`: one playbook with its contract, and why it is the one that serves (http-api.md)."""
+"""`/v1/playbooks`: one playbook with its contract or in another form, and why it is the one that serves."""
 
 from litestar import Response, get
 from litestar.params import FromPath
@@ -13,7 +13,7 @@ from registry.service.exports import export_playbook
 
 @get("/v1/playbooks/{name:str}")
 async def get_playbook(request: HttpRequest, name: FromPath[str]) -> Response[bytes]:
-    """The effective entry, or exactly the copy that was asked for."""
+    """The effective entry, or exactly the copy that was asked for; with `as` the playbook in that form."""
     door = door_of(request)
     parameters = parameters_of(request, "repository", "version", "digest", "as")
     repository, form = _repository(parameters), parameters.choice("as", FORMS)

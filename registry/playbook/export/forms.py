@@ -1,4 +1,4 @@
-"""The forms that a playbook can be had in, by the words of the wire."""
+"""One playbook in any of the forms that it can be had in."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
