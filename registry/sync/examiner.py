@@ -45,6 +45,7 @@ class Examiner:
         self._api_digest = ""
         self._wanted: frozenset[str] = frozenset()
         self._queue: dict[str, None] = {}
+        self._waiting: set[str] = set()
         self._under_way: set[str] = set()
         self._unsaved: dict[str, Remarks] = {}
         self._saved_at = now()
@@ -55,10 +56,13 @@ class Examiner:
         return not (self._queue or self._under_way)
 
     def start(self, repositories: Iterable[str]) -> None:
-        """Take up what an earlier process remarked, and look at what changed since."""
+        """Take up what an earlier process remarked, and look at what changed since.
+
+        A source that was never looked at, or where something failed, waits until it was read: its remote may be gone.
+        """
         self._known = self._store.remarked()
         self.notice_rules()
-        self.notice(repositories)
+        self.notice(item for item in repositories if self._is_whole(item))
 
     def notice(self, repositories: Iterable[str]) -> None:
         """Something of these sources may have changed."""
@@ -68,7 +72,9 @@ class Examiner:
                 continue
             if facts.is_central:
                 self._central = repository
-            if self._is_outdated(facts):
+            if self._side is None and not facts.is_central:
+                self._waiting.add(repository)
+            elif self._is_outdated(facts):
                 self._queue[repository] = None
 
     def notice_rules(self) -> None:
@@ -81,6 +87,7 @@ class Examiner:
         """Let a deregistered source's remarks go."""
         for table in (self._known, self._queue, self._unsaved):
             table.pop(repository, None)
+        self._waiting.discard(repository)
         if repository == self._central:
             self._central = self._side = None
 
@@ -110,11 +117,8 @@ class Examiner:
         """What is remarked on a source; for any thread."""
         return examine(task, self._git, self._store)
 
-    def finish(self, task: Task, outcome: Outcome | None, repositories: Callable[[], Collection[str]]) -> None:
-        """Take over what a look came to; None where it failed, so that the next news of the source brings another.
-
-        `repositories` are all sources: a new side of central concerns each of them.
-        """
+    def finish(self, task: Task, outcome: Outcome | None) -> None:
+        """Take over what a look came to; None where it failed, so that the next news of the source brings another."""
         facts = task.facts
         self._under_way.discard(facts.repository)
         if outcome is None or self._facts(facts.repository) is None:
@@ -126,7 +130,9 @@ class Examiner:
             self._queue[self._central] = None
         if outcome.side is not None:
             self._side = outcome.side
-            self.notice(set(repositories()) - {facts.repository})
+            # Of central's new side everybody hears who was looked at, or waits to be since there was none.
+            self.notice((self._known.keys() | self._waiting) - {facts.repository})
+            self._waiting.clear()
         # What failed is not tried again at once, but with the next news.
         if facts != self._facts(facts.repository) or (facts.is_central and task.api != self._api()):
             self.notice([facts.repository])
@@ -145,6 +151,10 @@ class Examiner:
             lacks = self._side is None or any(self._side.history(name) is None for name in self._wanted_there())
             return lacks or made != central_made_of(facts, self._api_digest)
         return self._side is not None and made != made_of(facts, self._side, shadows)
+
+    def _is_whole(self, repository: str) -> bool:
+        facts = self._facts(repository)
+        return bool(self._known.get(repository, ("", ()))[0]) or (facts is not None and facts.is_central)
 
     def _wanted_there(self) -> Collection[str]:
         return self._wanted & self._side.digests.keys() if self._side is not None else ()

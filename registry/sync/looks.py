@@ -1,6 +1,6 @@
 """The looks at sources that are under way in the pool, beside the jobs that read them."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from concurrent.futures import Executor, Future
 
 import structlog
@@ -37,11 +37,11 @@ class Looks:
             self._under_way[future] = task
             future.add_done_callback(lambda _: self._wake())
 
-    def collect(self, repositories: Callable[[], Collection[str]]) -> None:
-        """Take over those that have ended; `repositories` are all sources."""
+    def collect(self) -> None:
+        """Take over those that have ended."""
         for future in [item for item in self._under_way if item.done()]:
             task = self._under_way.pop(future)
-            self._examiner.finish(task, _outcome(future, task), repositories)
+            self._examiner.finish(task, _outcome(future, task))
             self._agenda.release(_group(task))
 
 

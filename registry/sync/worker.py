@@ -324,7 +324,7 @@ class Worker:
         self._under_way = {
             future: job for future, job in self._under_way.items() if future.cancelled() or not future.done()
         }
-        self._looks.collect(lambda: self._registrations)
+        self._looks.collect()
         if self._finished:
             # What is registered may have changed while it was read.
             self._follow()
@@ -351,7 +351,7 @@ class Worker:
             self._take_over(result)
         for job in jobs:
             self._plan_next(job, settled)
-        self._examiner.notice(settled)
+        self._examiner.notice(item.registration.id for item in results if item.fault is None)
 
     def _is_current(self, result: StepResult) -> bool:
         """Whether what was read is still registered, and in the same way."""
