@@ -202,6 +202,14 @@ _KINDS = (
         "Look at the repository's sync status; the registry tries again by itself.",
     ),
     Kind(
+        "untrusted",
+        502,
+        "The answer cannot be trusted",
+        "What came is not what its digest names, or no registry's answer at all. Only the library for hosts and the "
+        "bridge say this; nothing of such an answer is used.",
+        "Check that REGISTRY_URL is the registry's own, and that nothing in between rewrites answers.",
+    ),
+    Kind(
         "unavailable",
         503,
         "Not available yet",
