@@ -24,7 +24,11 @@ FAULTS_MAX: Final = 1_000
 
 _SOURCE_KEY: Final = "x-source"
 _NO_INPUTS: Final = DeclaredInputs({})
-_FORMATS: Final = {"skill/1": "Agent Skill", "runbook/1": "runbook.v1 manifest", "openplaybook/1": "OpenPlaybook"}
+_FORMATS: Final = {
+    "skill/1": "Agent Skill",
+    "runbook/1": "runbook.v1 manifest",
+    "openplaybook/1": "OpenPlaybook document",
+}
 
 Node = dict[str, Any]  # a mapping that is being moved about; its values are JSON
 

@@ -1,5 +1,6 @@
 """An Agent Skill: a SKILL.md that any agent reads, made from a playbook of another format."""
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,6 +21,7 @@ from registry.playbook.export.yaml_form import to_yaml
 
 _PEN: Final = Pen(escapes=False)
 _TEMPLATES: Final = "Where `{{ inputs.x }}` stands, put the value of the input x."
+_TEMPLATE = re.compile(r"\{\{\s*inputs\.")
 _COMPATIBILITY_CHARS_MAX: Final = 500
 
 
@@ -43,7 +45,7 @@ def render_skill(contract: Fields, head: Fields) -> RenderedSkill:
     if deprecated:
         parts.append(_deprecation(deprecated))
     body = [f"## {heading}\n\n{text}" for heading, text in sections(contract, _PEN)]
-    if any("{{" in part for part in body):
+    if any(_TEMPLATE.search(part) for part in body):
         parts.append(_TEMPLATES)
     text = "\n\n".join([*parts, *body])
     return RenderedSkill(frontmatter, f"---\n{to_yaml(frontmatter)}---\n\n{text}\n".encode())
