@@ -71,11 +71,11 @@ def export(
     if output is None:
         _write_out(body)
         if files:
-            note(f"The skill has {len(files)} other files: --output FOLDER writes them too.")
+            note(f"The skill has {_count(len(files), 'other file')}: --output FOLDER writes them too.")
     elif form == "skill":
         with progress("Fetching the skill's files"):
             place = save_skill(output, key, body, files, remote, replace=force)
-        note(f"Wrote {shown(place)}/ with {1 + len(files)} files.")
+        note(f"Wrote {shown(place)}/ with {_count(1 + len(files), 'file')}.")
     else:
         place = output / _file_name(key, form, entry, body) if output.is_dir() else output
         save_file(place, body, replace=force)
@@ -104,6 +104,10 @@ def _file_name(key: str, form: str, entry: dict[str, Any], body: bytes) -> str:
     if form == "native":
         return f"{key}.md" if body.startswith(b"---\n") else f"{key}.yaml"
     return f"{key}.{ENDINGS[form]}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _write_out(body: bytes) -> None:

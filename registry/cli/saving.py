@@ -166,5 +166,7 @@ def _writing(place: Path) -> Iterator[None]:
         if Path(str(error.filename)) == place:
             raise Misused(f"{shown(place)} is there already: --force replaces it.") from None
         raise No(f"two files of the skill have one name on this machine ({shown(error.filename)}).") from None
+    except FileNotFoundError:
+        raise Misused(f"{shown(place.parent)} is not there: make the folder first.") from None
     except OSError as error:
         raise Misused(f"{shown(place)} cannot be written: {error.strerror or error}.") from None

@@ -59,7 +59,7 @@ def test_without_an_output_the_bytes_go_to_standard_output():
     with Shelf():
         result = run("export", "roll-back", "--as", "skill")
     assert (result.exit_code, result.stdout_bytes) == (0, SKILL)
-    assert "1 other files" in result.stderr
+    assert "The skill has 1 other file: --output" in result.stderr
 
 
 def test_the_copy_that_was_shown_is_the_one_that_is_exported():
@@ -223,6 +223,12 @@ def test_a_file_that_is_there_stays_without_force(tmp_path):
     with Shelf():
         result = run("export", "roll-back", "--output", str(tmp_path / "page.md"))
     assert (result.exit_code, (tmp_path / "page.md").read_text()) == (2, "mine")
+
+
+def test_a_folder_that_is_not_there_is_said_to_be_missing(tmp_path):
+    with Shelf():
+        result = run("export", "roll-back", "--output", str(tmp_path / "no" / "page.md"))
+    assert (result.exit_code, "make the folder first" in result.stderr) == (2, True)
 
 
 def test_force_replaces_a_link_and_not_what_it_leads_to(tmp_path):
