@@ -1,5 +1,6 @@
 """Errors on the wire: RFC 9457 problems (http-api.md, Errors), by the table in kinds.py."""
 
+import json
 import re
 import traceback
 import uuid
@@ -55,7 +56,15 @@ def make_problem(
         "detail": redact(detail)[:_DETAIL_LENGTH_MAX],
         **{name: redact(value) if isinstance(value, str) else value for name, value in members.items()},
     }
-    return Answer(kind.status, [_JSON, NOSNIFF, NO_STORE, *(headers or [])], encode_json(body, serializer=str))
+    return Answer(kind.status, [_JSON, NOSNIFF, NO_STORE, *(headers or [])], _encode(body))
+
+
+def _encode(body: Mapping[str, object]) -> bytes:
+    try:
+        return encode_json(body, serializer=str)
+    except UnicodeEncodeError:
+        # Half of a surrogate pair, which a caller's JSON can have and UTF-8 cannot: escaped it goes back as it came.
+        return json.dumps(body, default=str).encode()
 
 
 def method_not_allowed(allowed: str) -> Answer:

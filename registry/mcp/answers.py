@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from registry.mcp.tools import Violation
+from registry.mcp.tools import Violation, clean
 
 Json = Any
 Object = dict[str, Json]
@@ -162,6 +162,10 @@ def invalid_arguments(tool: str, violations: Sequence[Violation]) -> Object:
 
 
 def call_result(body: Object, *, is_error: bool = False) -> Object:
-    """A `tools/call` result that carries the body as text and as structured content."""
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    """A `tools/call` result that carries the body as text and as structured content. Raises ValueError for NaN."""
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    if clean(text) != text:
+        # What a caller sent comes back in messages.
+        text = clean(text)
+        body = json.loads(text)
     return {"content": [{"type": "text", "text": text}], "structuredContent": body, "isError": is_error}

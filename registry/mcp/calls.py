@@ -52,12 +52,13 @@ class ToolCalls:
         try:
             threads = self._pools.searches if name == tools.SEARCH else self._pools.calls
             body = await threads.run(self._tools[name], caller, read.values)
+            result = answers.call_result(body)
         except Exception as error:  # noqa: BLE001 - an answer must come of it, and the log has what nobody foresaw
             problem = self._problem(error, caller)
             self._observe(name, str(problem["type"]).rpartition("/")[2])
             return answers.call_result(problem, is_error=True)
         self._observe(name, _outcome(name, body))
-        return answers.call_result(body)
+        return result
 
     def _search(self, caller: Caller, values: Mapping[str, Json]) -> Object:
         found = self._services.search.search(

@@ -27,7 +27,7 @@ from registry.api.threads import Pools
 from registry.errors import Forbidden, RepositoryInvalid, TooManyRequests, Unauthenticated, Unavailable
 from registry.mcp.admission import Admission, Network, caller_address, is_direct_loopback
 from registry.mcp.calls import Observe, ToolCalls
-from registry.mcp.features import Caller, Feature
+from registry.mcp.features import CALLER_KEY, RATED_KEY, Caller, Feature
 from registry.mcp.rate import Rates
 from registry.mcp.routing import ROOT, repository_of_path
 from registry.service.services import Services
@@ -140,9 +140,16 @@ class Endpoint:
         is_local = is_direct_loopback(peer, forwarded=headers.is_forwarded)
         if not is_local and headers.authorization is None:
             self._take(address)
-        principal = await self._gate.authenticate(headers.authorization)
+        try:
+            principal = await self._gate.authenticate(headers.authorization)
+        except Unauthenticated:
+            if not is_local:
+                # Whoever tries tokens is counted by address, as without one.
+                self._take(address)
+            raise
+        caller = address if principal is None else f"principal {principal.name}"
         if not is_local and principal is not None:
-            self._take(f"principal {principal.name}")
+            self._take(caller)
         self._gate.check_reader(principal)
         repository = _repository(scope)
         if repository is not None:
@@ -152,8 +159,7 @@ class Endpoint:
             return method_not_allowed("POST")
         body, _ = await exchange.read_body()
         server = await self._server()
-        caller = Caller(repository, principal)
-        inner = {**scope, "registry.caller": caller, "registry.address": address}
+        inner = {**scope, CALLER_KEY: Caller(repository, principal), RATED_KEY: caller}
         await server(inner, _replayed(body, exchange.receive), exchange.send)
         return None
 

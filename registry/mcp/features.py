@@ -11,6 +11,9 @@ from typing import Any
 from policies.access import Principal
 
 Json = Any
+CALLER_KEY = "registry.caller"
+RATED_KEY = "registry.rated"
+"""Where a request's scope has its Caller, and the name that its caller is counted by: a principal's, or an address."""
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 

@@ -36,7 +36,7 @@ LISTEN_MAX_S = 3_600.0
 class _Listener:
     """One open stream: whose catalog it waits for, what was in force last, the resources it named, the way to it."""
 
-    address: str
+    counted_as: str
     repository: str | None
     uris: tuple[str, ...]
     bus: InMemorySubscriptionBus
@@ -63,20 +63,20 @@ class Listeners:
         context: ServerRequestContext[Any, Any],
         params: SubscriptionsListenRequestParams,
         caller: Caller,
-        address: str,
+        counted_as: str,
     ) -> SubscriptionsListenResult:
         """Serve one stream until the host leaves, `stop` is called or its time is over. Raises MCPError."""
         uris = tuple(params.notifications.resource_subscriptions or ())
         if len(uris) > URIS_MAX or any(len(uri) > URI_LENGTH_MAX for uri in uris):
             raise MCPError(INVALID_PARAMS, f"at most {URIS_MAX} resources of {URI_LENGTH_MAX} characters can be named")
-        of_caller = sum(listener.address == address for listener in self._open)
+        of_caller = sum(listener.counted_as == counted_as for listener in self._open)
         if self._is_stopping or len(self._open) >= LISTENERS_MAX or of_caller >= LISTENERS_OF_CALLER_MAX:
             raise MCPError(INTERNAL_ERROR, "as many streams are open as can be: ask again later, and poll meanwhile")
         # Before the stream is acknowledged: from then on no change may go untold.
         in_force = (await asyncio.to_thread(self._in_force, {caller.repository}))[caller.repository]
         bus = InMemorySubscriptionBus()
         handler = ListenHandler(bus, max_subscriptions=1)
-        listener = _Listener(address, caller.repository, uris, bus, handler, in_force)
+        listener = _Listener(counted_as, caller.repository, uris, bus, handler, in_force)
         self._open.add(listener)
         timer = asyncio.get_running_loop().call_later(LISTEN_MAX_S, listener.handler.close)
         try:

@@ -67,7 +67,7 @@ def _remote(workspace: object) -> str | None:
     if not isinstance(remotes, Mapping) or not remotes or len(remotes) > REMOTES_MAX:
         return None
     url = remotes.get("origin") if "origin" in remotes or len(remotes) > 1 else next(iter(remotes.values()))
-    if not isinstance(url, str) or len(url) > REPOSITORY_LENGTH_MAX:
+    if not isinstance(url, str) or len(url) > REPOSITORY_LENGTH_MAX or not url.isprintable():
         return None
     try:
         return check_spelling(url)

@@ -22,13 +22,20 @@ from registry.api.bodies import BODY_BYTES_MAX
 from registry.errors import Refusal, RegistryError
 from registry.mcp import tools
 from registry.mcp.calls import ToolCalls, resolved
-from registry.mcp.features import INTERNAL_ERROR, INVALID_PARAMS, Caller, Feature, Method, ProtocolError
+from registry.mcp.features import (
+    CALLER_KEY,
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    RATED_KEY,
+    Caller,
+    Feature,
+    Method,
+    ProtocolError,
+)
 from registry.mcp.listening import Listeners
 from registry.mcp.routing import repository_of_meta
 from registry.service.services import Services
 
-CALLER_KEY = "registry.caller"
-ADDRESS_KEY = "registry.address"
 Context = ServerRequestContext[Any, Any]
 
 # The only pages a host may keep beside its own users: what everybody gets alike.
@@ -57,7 +64,7 @@ class McpServer:
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one POST whose scope has CALLER_KEY and ADDRESS_KEY."""
+        """Answer one POST whose scope has CALLER_KEY and RATED_KEY."""
         await self._manager.handle_request(scope, receive, send)
 
     @contextlib.asynccontextmanager
@@ -99,8 +106,8 @@ class McpServer:
     async def _listen(
         self, context: Context, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
-        address: str = _scope(context)[ADDRESS_KEY]
-        return await self._listeners.listen(context, params, self._caller(context), address)
+        counted_as: str = _scope(context)[RATED_KEY]
+        return await self._listeners.listen(context, params, self._caller(context), counted_as)
 
     def _handler(self, method: Method) -> Callable[[Context, types.RequestParams], Awaitable[dict[str, Any]]]:
         async def handle(context: Context, _: types.RequestParams) -> dict[str, Any]:

@@ -306,9 +306,15 @@ def read_arguments(name: str, arguments: Json) -> Arguments:
         for key in needed
         if key not in present
     ]
+    if violations:
+        return Arguments({}, tuple(violations))
     defaults = {key: member["default"] for key, member in properties.items() if "default" in member}
-    values = {**defaults, **{key: _settled(value, properties.get(key)) for key, value in present.items()}}
-    return Arguments({} if violations else values, tuple(violations))
+    return Arguments({**defaults, **{key: _settled(value, properties[key]) for key, value in present.items()}})
+
+
+def clean(text: str) -> str:
+    """The text with `?` for halves of surrogate pairs, which JSON can escape and UTF-8 cannot say."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def unknown_tool(name: str) -> str:
@@ -333,6 +339,8 @@ def _faults(at: str, value: Json, schema: Schema) -> list[Violation]:
 
 
 def _text_faults(at: str, value: str, schema: Schema) -> list[Violation]:
+    if clean(value) != value:
+        return [Violation(at, "has half of a surrogate pair: send text that UTF-8 can say.")]
     least, most = schema.get("minLength", 0), schema.get("maxLength")
     if len(value.strip()) < least:
         return [Violation(at, "is empty: give some text.")]
@@ -351,9 +359,9 @@ def _is(value: Json, kind: str) -> bool:
     return isinstance(value, expected)
 
 
-def _settled(value: Json, schema: Schema | None) -> Json:
+def _settled(value: Json, schema: Schema) -> Json:
     """5.0 is an integer in JSON Schema, and 5 is what it means."""
-    return int(value) if schema is not None and schema["type"] == "integer" and isinstance(value, float) else value
+    return int(value) if schema["type"] == "integer" else value
 
 
 _ARTICLE: Final = {"string": "a text", "integer": "a whole number", "array": "a list", "object": "an object"}
@@ -369,7 +377,7 @@ def _kind(value: Json) -> str:
 
 
 def _pointer(key: object) -> str:
-    return "/" + str(key)[:80].replace("~", "~0").replace("/", "~1")
+    return "/" + clean(str(key)[:80]).replace("~", "~0").replace("/", "~1")
 
 
 def _unknown(name: str, known: Sequence[str]) -> str:

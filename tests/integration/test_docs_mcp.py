@@ -37,7 +37,7 @@ def test_a_section_lists_exactly_the_arguments_of_its_tool(tool: dict):
 def test_the_numbers_are_those_of_the_code():
     assert f"1 to {LIMIT_MAX}; default {LIMIT_DEFAULT}" in PAGE
     assert f"{TASK_LENGTH_MAX:,} characters" in PAGE
-    assert f"One process holds {LISTENERS_MAX:,} streams, {LISTENERS_OF_CALLER_MAX} of one address" in PAGE
+    assert f"One process holds {LISTENERS_MAX:,} streams, {LISTENERS_OF_CALLER_MAX} of one caller" in PAGE
     assert f"for each of them, {URIS_MAX} at most" in PAGE
 
 

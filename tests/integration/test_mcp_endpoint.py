@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from json import dumps
 from pathlib import Path
 
 import httpx
@@ -466,3 +467,48 @@ def test_answers_are_counted(registry: Registry):
 
 def test_the_meta_of_the_tests_is_what_the_protocol_asks_for():
     assert META["io.modelcontextprotocol/protocolVersion"] == MODERN
+
+
+# Hostile text
+
+
+@pytest.mark.parametrize("ask", [modern, legacy])
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("search_playbooks", '{"task": "\\ud800"}'),
+        ("search_playbooks", '{"task": "x", "tags": ["\\udfff"]}'),
+        ("search_playbooks", '{"task": "x", "\\ud800": 1}'),
+        ("search_playbooks", '{"task": "x", "limit": NaN}'),
+        ("search_playbooks", '{"task": "x", "limit": 1e308}'),
+        ("search_playbooks", '{"task": "\\u0000\\u202e\\u2028"}'),
+        ("get_playbook", '{"name": "\\ud800"}'),
+        ("get_playbook", '{"name": "x", "digest": "\\ud800"}'),
+        ("execute_playbook", '{"name": "roll-back", "task": "\\ud800"}'),
+        ("execute_playbook", '{"name": "restore-database", "inputs": {"region": "\\ud800"}}'),
+        ("execute_playbook", '{"name": "restore-database", "inputs": {"region": NaN}}'),
+        ("execute_playbook", '{"name": "restore-database", "inputs": {"\\ud800": Infinity}}'),
+        ("execute_playbook", '{"name": "roll-back", "run_id": "\\ud800"}'),
+    ],
+)
+def test_hostile_text_is_a_result_and_no_crash(registry: Registry, ask, tool: str, arguments: str):
+    class Client:
+        """Sends the arguments as they are written, which no JSON encoder would."""
+
+        def post(self, path: str, json: dict, headers: dict) -> httpx.Response:
+            content = dumps(json).replace('"ARGUMENTS"', arguments)
+            return registry.client.post(path, content=content, headers=headers)
+
+    answer = ask(Client(), "/mcp", "tools/call", {"name": tool, "arguments": "ARGUMENTS"}, headers=AS_ADMIN)
+    if answer.status_code == 400:
+        # The parser of the older era takes no half of a surrogate pair.
+        assert (ask, answer.json()["error"]["code"]) == (legacy, -32700)
+        return
+    assert answer.status_code == 200
+    result = answer.json()["result"]
+    assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
+    assert "/problems/internal" not in answer.text
+
+
+def test_nothing_failed_inside_all_along(registry: Registry):
+    assert '"level": "error"' not in registry.log

@@ -41,6 +41,11 @@ def test_extra_members_are_typed_and_cannot_pose_as_the_standard_ones() -> None:
     )
 
 
+def test_a_callers_half_of_a_surrogate_pair_comes_back_escaped() -> None:
+    problem = body(Conflict("no \ud800.", violations=[{"pointer": "/\udfff"}]))
+    assert (problem["detail"], problem["violations"]) == ("no \ud800.", [{"pointer": "/\udfff"}])
+
+
 def test_a_pause_is_at_least_a_second() -> None:
     assert (b"retry-after", b"1") in problem_answer(Unavailable("later.", retry_after_s=0)).headers
 
