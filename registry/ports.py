@@ -278,8 +278,8 @@ class Store(BlobStore, RunStore, Protocol):
         """The sequence of a newly stored sync request (one row a repository; a later request replaces it)."""
         ...
 
-    def take_requests(self) -> tuple[SyncRequest, ...]:
-        """The stored sync requests, oldest first, removed from the store."""
+    def take_requests(self, through: int | None = None) -> tuple[SyncRequest, ...]:
+        """The stored sync requests up to that sequence (None: all), oldest first, removed from the store."""
         ...
 
     def record_statuses(self, statuses: Sequence[SyncStatus]) -> None:

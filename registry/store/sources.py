@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from sqlalchemy import Connection, RowMapping, Table, delete, select, update
+from sqlalchemy import Connection, RowMapping, Table, delete, select, true, update
 
 from registry.errors import Unknown
 from registry.ports import AuditEntry, Changes, Registration, SyncRequest, SyncStatus
@@ -93,15 +93,17 @@ class Sources(Transactions):
             writing.put(models.sync_requests, [{"repository": repository, "apply": apply}])
             return writing.sequence
 
-    def take_requests(self) -> tuple[SyncRequest, ...]:
-        """The stored sync requests, oldest first, removed from the store."""
+    def take_requests(self, through: int | None = None) -> tuple[SyncRequest, ...]:
+        """The stored sync requests up to that sequence (None: all), oldest first, removed from the store."""
         requests = models.sync_requests
+        wanted = true() if through is None else requests.c.sequence <= through
         with self._database.reading() as connection:  # mostly there are none, and then nobody is locked out
-            if connection.execute(select(requests.c.sequence).limit(1)).first() is None:
+            if connection.execute(select(requests.c.sequence).where(wanted).limit(1)).first() is None:
                 return ()
         with self._database.writing() as writing:
-            found = writing.connection.execute(select(requests).order_by(requests.c.sequence)).mappings().all()
-            writing.connection.execute(delete(requests))
+            chosen = select(requests).where(wanted).order_by(requests.c.sequence)
+            found = writing.connection.execute(chosen).mappings().all()
+            writing.connection.execute(delete(requests).where(wanted))
             return tuple(rows.sync_request(row) for row in found)
 
     def record_statuses(self, statuses: Sequence[SyncStatus]) -> None:

@@ -189,7 +189,8 @@ class Worker:
         self._adopt(changes)
         # A request is gone once it was taken: what else the change asks for is written down before.
         self._flush()
-        for request in self._store.take_requests():
+        # Younger ones wait for the next look: the registration that they belong to may not be known yet.
+        for request in self._store.take_requests(changes.sequence):
             self._want(request)
         self._sequence = changes.sequence
 

@@ -313,6 +313,15 @@ def test_requests_are_taken_oldest_first(store):
     assert [request.repository for request in store.take_requests()] == [OTHER, APP]
 
 
+def test_requests_that_came_later_than_a_sequence_stay_for_the_next_time(store):
+    for name in (APP, OTHER):
+        store.register(registration(name), entry())
+    seen = store.request_sync(APP)
+    store.request_sync(OTHER)
+    assert [request.repository for request in store.take_requests(seen)] == [APP]
+    assert [request.repository for request in store.take_requests()] == [OTHER]
+
+
 def test_a_request_for_what_is_not_registered_is_refused(store):
     with pytest.raises(Unknown):
         store.request_sync(APP)

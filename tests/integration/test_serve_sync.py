@@ -13,7 +13,7 @@ from world import ADMIN, World, opened, playbook, running
 from registry import wiring
 from registry.errors import Unavailable
 from registry.git.sources import GitSources
-from registry.ports import Registration, RemoteHead, SyncState
+from registry.ports import Registration, RemoteHead, SyncState, SyncStatus
 from registry.service.repositories import RegistrationRequest
 
 PAYMENTS = "github.com/acme/payments"
@@ -147,6 +147,26 @@ def test_another_remote_starts_held_copies_anew(tmp_path):
         other.commit({"playbooks/payments.yaml": BROKEN})
         assert put(world, other).value["held"] == 0
         assert world.outcome("payments", "payments") == "broken"
+
+
+def test_a_repository_that_is_registered_while_the_worker_looks_at_the_store_gets_its_wish(tmp_path, monkeypatch):
+    with payments(tmp_path) as (world, repo):
+        look, is_first = world.store.changes_since, threading.Lock()
+
+        def changes_since(sequence):
+            seen = look(sequence)
+            is_news = threading.current_thread().name == "worker" and seen.sequence != sequence
+            if is_news and is_first.acquire(blocking=False):
+                put(world, repo, 0)
+            return seen
+
+        monkeypatch.setattr(world.store, "changes_since", changes_since)
+        world.services.repositories.request(world.services.in_force.view.central, None, 0)
+        end = time.monotonic() + 20
+        while world.services.in_force.view.statuses.get(PAYMENTS, SyncStatus(PAYMENTS)).handled == 0:
+            assert time.monotonic() < end
+            time.sleep(0.02)
+            world.services.refresh()
 
 
 def test_folders_that_changed_while_no_worker_ran_are_read_at_the_next_start(tmp_path):
