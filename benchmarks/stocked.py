@@ -113,7 +113,7 @@ def _results(
             found.problems,
         )
         body = revision.to_bytes()
-        read = SourceRead(revision, body, digest_of(body), {item.digest: item.contract_bytes for item in playbooks})
+        read = SourceRead(revision, body, digest_of(body), {item.digest: item.contract_bytes for item in playbooks}, {})
         status = SyncStatus(
             registration.id,
             SyncState.OK,
