@@ -17,6 +17,7 @@ from registry.names import name_key
 
 WORKTREE: Final = "worktree"
 _REQUIRED: Final = frozenset({Outcome.REQUIRED_HOLDS, Outcome.REQUIRED_BROKEN, Outcome.REQUIRED_MISSING})
+_SERVABLE: Final = frozenset({CopyState.GOOD, CopyState.HELD})
 _ABSENT: Final = Candidate(CopyState.ABSENT)
 
 Contracts = Callable[[str], Mapping[str, Any]]
@@ -81,8 +82,9 @@ def standing_of(snapshot: Snapshot, serving: Mapping[str, Entry], name: str) -> 
         return Standing(_ABSENT, Requirement.YES if is_refused else Requirement.NO)
     copies = {str(copy["source"]["kind"]): copy for copy in lost["copies"]}
     central = copies.get(Side.CENTRAL.value)
-    # Of two listed copies none is refused, so the local one's turn could have come: then nothing requires the name.
-    is_open = central is None or Side.LOCAL.value in copies
+    local = copies.get(Side.LOCAL.value)
+    # A good local copy that is not among the refused could have served: then nothing requires the name.
+    is_open = central is None or (local is not None and _state(local) in _SERVABLE)
     required = is_refused or lost["outcome"] in _REQUIRED or not is_open
     is_withdrawn = lost["outcome"] == Outcome.WITHDRAWN and central is not None
     candidate = _ABSENT if central is None else Candidate(_state(central), withdrawn=is_withdrawn)
