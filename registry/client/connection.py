@@ -179,7 +179,12 @@ class Connection:
             import httpx  # noqa: PLC0415 - see above
 
             self._opened = httpx.Client(
-                base_url=self.url, headers=self._headers, timeout=self._timeout_s, follow_redirects=False
+                base_url=self.url,
+                headers=self._headers,
+                timeout=self._timeout_s,
+                follow_redirects=False,
+                # Reading the certificates takes as long as a search; without TLS, and redirects, nothing needs them.
+                verify=self.url.startswith("https:"),
             )
         return self._opened
 
