@@ -4,6 +4,7 @@ A catalog in force, or that it has not changed, is answered from memory on the e
 kept in `ready` to be given again. Whatever needs work goes to a thread.
 """
 
+import asyncio
 from dataclasses import dataclass
 from urllib.parse import unquote
 
@@ -31,6 +32,8 @@ VARY = (b"vary", b"Accept-Encoding")
 QUESTIONS_MAX = 20_000
 QUESTION_BYTES_MAX = 1_024
 CATALOG_PARAMETERS = frozenset({"repository", "view", "registered"})
+BLOBS_AT_ONCE = 4
+"""Each has up to 16 MiB, and its packed bytes beside them while it is unpacked."""
 IMMUTABLE_AGE_S = 31_536_000
 
 
@@ -64,6 +67,7 @@ class CatalogCalls:
         self._immutable = (b"cache-control", scope + b", max-age=%d, immutable" % IMMUTABLE_AGE_S)
         # Emptied when full: it refills at the cost of a parse, and bookkeeping would cost every request.
         self._questions: dict[tuple[bytes, bytes], _Question] = {}
+        self._blob_turns = asyncio.Semaphore(BLOBS_AT_ONCE)
         self.ready = ReadyAnswers(catalogs)
 
     async def catalog(self, tail: bytes, query: bytes, wanted: Wanted) -> Answer:
@@ -135,7 +139,8 @@ class CatalogCalls:
         """
         read_parameters(query, ())
         digest = _digest(tail)
-        body = await self._threads.run(self._catalogs.blob, digest)
+        async with self._blob_turns:
+            body = await self._threads.run(self._catalogs.blob, digest)
         headers = [OCTETS, NOSNIFF, ATTACHMENT, NO_SCRIPTS, self._immutable, (b"etag", etag_header(digest, None))]
         if wanted.if_none_match is not None and matches(wanted.if_none_match, digest):
             return Answer(304, headers)
