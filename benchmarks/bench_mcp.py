@@ -11,6 +11,8 @@ from support import Process, Repository, Row, folder, median, playbook, ratio, r
 
 DOCUMENTS = 10_000
 CALLERS = 20
+PACE_PER_S = 200
+"""Of all callers together, where latency is measured: at full speed it would be that of their own queue."""
 LIMIT = 5
 SHARE_GOAL = 0.6
 P99_GOAL_MS = 15.0
@@ -39,10 +41,11 @@ def main() -> None:
             rows = [measure(name, asked, chosen, server) for name, asked in subjects(server).items()]
     table(
         f"mcp: searches a second at {chosen.documents:,} documents, {CALLERS} callers, one serving process",
-        ["mcp/s", "http/s", "mcp : http", "mcp p50 ms", "mcp p99 ms", "http p99 ms"],
+        ["mcp/s", "http/s", "mcp : http", "p50 ms", "p99 ms", "paced p50 ms", "paced p99 ms"],
         rows,
-        "Every caller asks again as soon as it has its answer. "
-        f"The goals are a share of {SHARE_GOAL} or more, and a p99 of {P99_GOAL_MS:g} ms or less.",
+        "Every caller asks again as soon as it has its answer, so a request waits for those of all others; paced, they "
+        f"ask {PACE_PER_S} times a second together.\nThe goals are a share of {SHARE_GOAL} or more, and a paced p99 of "
+        f"{P99_GOAL_MS:g} ms or less.",
     )
 
 
@@ -121,7 +124,11 @@ def measure(name: str, asked: tuple[list[bytes], list[bytes]], chosen: argparse.
     in_turn(server, asked[0], seconds=1, connections=CALLERS)  # what is made once was made
     over_mcp, over_http = rounds(chosen.rounds, *(reaching(place, requests) for place, requests in enumerate(asked)))
     share = ratio(over_mcp, over_http)
-    p99_ms = median([load.p99_ms for load in seen[0]])
+    paced = [
+        in_turn(server, asked[0], seconds=chosen.seconds, connections=CALLERS, per_s=PACE_PER_S)
+        for _ in range(chosen.rounds)
+    ]
+    p99_ms = median([load.p99_ms for load in paced])
     return Row(
         name,
         (
@@ -129,8 +136,9 @@ def measure(name: str, asked: tuple[list[bytes], list[bytes]], chosen: argparse.
             f"{median(over_http):,.0f}",
             f"{share:.2f}",
             f"{median([load.p50_ms for load in seen[0]]):.1f}",
+            f"{median([load.p99_ms for load in seen[0]]):.1f}",
+            f"{median([load.p50_ms for load in paced]):.1f}",
             f"{p99_ms:.1f}",
-            f"{median([load.p99_ms for load in seen[1]]):.1f}",
         ),
         share >= SHARE_GOAL and p99_ms <= P99_GOAL_MS,
     )

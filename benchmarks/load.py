@@ -53,26 +53,39 @@ def paced(process: Process, path: str, *, seconds: float, per_s: float, connecti
     return asyncio.run(_paced(process, path, seconds, per_s, connections))
 
 
-def in_turn(process: Process, requests: Sequence[bytes], *, seconds: float, connections: int) -> Load:
-    """Whole requests, each connection sending the next of them as soon as it has its answer; every one must be 200."""
-    return asyncio.run(_in_turn(process, requests, seconds, connections))
+def in_turn(
+    process: Process, requests: Sequence[bytes], *, seconds: float, connections: int, per_s: float | None = None
+) -> Load:
+    """Whole requests, each connection sending the next of them as soon as it has its answer; every one must be 200.
+
+    With `per_s`, so many a second over all connections together.
+    """
+    return asyncio.run(_in_turn(process, requests, seconds, connections, per_s))
 
 
-async def _in_turn(process: Process, requests: Sequence[bytes], seconds: float, connections: int) -> Load:
-    end = time.perf_counter() + seconds
+async def _in_turn(
+    process: Process, requests: Sequence[bytes], seconds: float, connections: int, per_s: float | None
+) -> Load:
+    start = time.perf_counter()
+    end = start + seconds
     taken_ms: list[float] = []
     turn = itertools.count()
 
-    async def client() -> None:
+    async def client(number: int) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", process.port)
-        while (began := time.perf_counter()) < end:
+        due = itertools.count(number, connections)
+        while True:
+            if per_s is not None:
+                await asyncio.sleep(start + next(due) / per_s - time.perf_counter())
+            if (began := time.perf_counter()) >= end:
+                break
             writer.write(requests[next(turn) % len(requests)])
             if not (await _read_answer(reader)).startswith(b"HTTP/1.1 200"):
                 raise SystemExit("an answer was not 200: nothing was measured.")
             taken_ms.append(1_000 * (time.perf_counter() - began))
         writer.close()
 
-    await asyncio.gather(*(client() for _ in range(connections)))
+    await asyncio.gather(*(client(number) for number in range(connections)))
     return _summary(taken_ms, seconds)
 
 

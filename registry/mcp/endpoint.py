@@ -17,7 +17,7 @@ import structlog
 
 from registry.api.addresses import check_spelling
 from registry.api.answers import Answer, Message, Receive, Scope, Send
-from registry.api.auth import Gate
+from registry.api.auth import Gate, credential_of
 from registry.api.exchange import Exchange
 from registry.api.front import Annex
 from registry.api.kinds import MISDIRECTED
@@ -138,7 +138,7 @@ class Endpoint:
         peer = (scope.get("client") or (None,))[0]
         address = caller_address(peer, headers.forwarded_for, self._guard.trusted_proxies)
         is_local = is_direct_loopback(peer, forwarded=headers.is_forwarded)
-        if not is_local and headers.authorization is None:
+        if not is_local and credential_of(headers.authorization) is None:
             self._take(address)
         try:
             principal = await self._gate.authenticate(headers.authorization)
@@ -183,6 +183,8 @@ class Endpoint:
         return Answer(answer.status, headers, answer.body)
 
     async def _server(self) -> _Server:
+        if self._loaded is not None and self._loaded.done():
+            return self._loaded.result()
         try:
             async with asyncio.timeout(LOAD_WAIT_S):
                 return await asyncio.shield(self._load())

@@ -84,7 +84,8 @@ class McpServer:
             title=tools.SERVER_TITLE,
             instructions=tools.INSTRUCTIONS,
             cache_hints=CACHE_HINTS,
-            get_tool_input_schema=_input_schema,
+            # No argument of a tool has a header that would have to agree with it.
+            get_tool_input_schema=lambda _name: None,
             on_subscriptions_listen=self._listen,
         )
         # As plain data: models of results that are valid by construction would be built, dumped and checked again.
@@ -136,10 +137,6 @@ def quiet_the_sdk() -> None:
 
 async def _list_tools(_: Context, __: types.PaginatedRequestParams) -> dict[str, Any]:
     return {**_COMPLETE, "tools": [dict(tool) for tool in tools.TOOLS]}
-
-
-def _input_schema(name: str) -> Mapping[str, Any] | None:
-    return next((tool["inputSchema"] for tool in tools.TOOLS if tool["name"] == name), None)
 
 
 def _scope(context: Context) -> Mapping[str, Any]:
