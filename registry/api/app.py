@@ -51,6 +51,7 @@ ROUTES = (
     tokens.create_token,
     tokens.list_tokens,
     tokens.revoke_token,
+    tokens.get_caller,
     health.get_liveness,
     health.get_readiness,
     health.get_metrics,
@@ -64,6 +65,8 @@ DISTRIBUTION = "playbook-registry"
 THREADS = 32
 QUEUE_MAX = 2_048
 SEARCH_THREADS = 4
+LISTING_THREADS = 2
+"""Lists of skills take up to seconds where thousands of playbooks were never rendered."""
 WAITING_THREADS = 64
 """Calls with `Prefer: wait` hold a thread for up to a minute, so they have their own."""
 PREVIEWS_QUEUE_MAX = 7
@@ -90,11 +93,12 @@ def create_app(
     previews = Threads("api-preview", 1, PREVIEWS_QUEUE_MAX)
     evaluations = Threads("api-evaluation", 1, EVALUATIONS_QUEUE_MAX)
     openapi = encode_json(openapi_document(version(DISTRIBUTION)))
-    door = Door(services, threads, waiting, previews, evaluations, metrics, openapi)
+    door = Door(services, threads, waiting, previews, evaluations, metrics, openapi, anonymous_read)
 
     gate = Gate(services.tokens, threads, anonymous_read=anonymous_read)
     searches = Threads("api-search", SEARCH_THREADS, QUEUE_MAX)
-    beside = annexes(gate, Pools(threads, searches))
+    listings = Threads("api-listing", LISTING_THREADS, QUEUE_MAX)
+    beside = annexes(gate, Pools(threads, searches, listings))
 
     @asynccontextmanager
     async def threads_end(app: Litestar) -> AsyncIterator[None]:  # noqa: ARG001 - what the framework passes
@@ -105,6 +109,7 @@ def create_app(
             yield
         threads.close()
         searches.close()
+        listings.close()
         waiting.close()
         previews.close()
         evaluations.close()

@@ -1,5 +1,8 @@
 """Who a caller is. What a caller may change is the services' to say; who may read at all is asked here."""
 
+import re
+from typing import Final
+
 from policies.access import Principal
 from registry.api.threads import Threads
 from registry.errors import Unauthenticated
@@ -8,9 +11,20 @@ from registry.service.tokens import Tokens, require_reader
 AUTHORIZATION_BYTES_MAX = 16_384
 """An issuer's token carries its claims with it; this registry's own are short."""
 
+_EMPTY: Final = re.compile(rb"\s*(?:bearer)?\s*", re.IGNORECASE)
+_UNREPLACED: Final = re.compile(r"\s*bearer\s+(?:\$|\{env:)", re.IGNORECASE)
+
 
 class TokenRefused(Unauthenticated):
     """A token was sent and is not valid; the challenge then says so (RFC 6750, 3.1)."""
+
+
+def credential_of(authorization: bytes | None) -> bytes | None:
+    """The Authorization header, or None where it carries nothing.
+
+    Hosts send `Bearer` alone where the variable that their configuration names is not set: nobody showed a token.
+    """
+    return None if authorization is None or _EMPTY.fullmatch(authorization) else authorization
 
 
 class Gate:
@@ -27,10 +41,11 @@ class Gate:
         return self._anonymous_read
 
     async def authenticate(self, authorization: bytes | None) -> Principal | None:
-        """The principal of an Authorization header; None where there is none.
+        """The principal of an Authorization header; None where there is none, or nothing in it.
 
         Raises Unauthenticated for anything but a valid token, even where reading is open.
         """
+        authorization = credential_of(authorization)
         if authorization is None:
             return None
         if len(authorization) > AUTHORIZATION_BYTES_MAX:
@@ -42,6 +57,11 @@ class Gate:
         try:
             return await self._threads.run(self._tokens.authenticate, text)
         except Unauthenticated as error:
+            if _UNREPLACED.match(text):
+                raise TokenRefused(
+                    "the token is the name of a variable that the host did not replace: is the variable set where the "
+                    "host was started?"
+                ) from None
             raise TokenRefused(error.detail, **error.extra) from None
 
     def check_reader(self, principal: Principal | None) -> None:

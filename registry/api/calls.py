@@ -431,6 +431,16 @@ WRITES = (
     ),
 )
 
+CALLER = (
+    Call(
+        "GET",
+        "/v1/whoami",
+        "Who the caller is",
+        {200: "What the token says of its holder, and whether the caller may read; also without a token."},
+        "tokens",
+    ),
+)
+
 OPERATION = (
     Call("GET", "/healthz", "Whether the process lives", {200: "It does."}, "operation", is_open=True),
     Call("GET", "/readyz", "Whether it can serve", {200: "It can."}, "operation", is_open=True),
@@ -458,4 +468,4 @@ OPERATION = (
     ),
 )
 
-CALLS = (*READS, *WRITES, *OPERATION)
+CALLS = (*READS, *WRITES, *CALLER, *OPERATION)

@@ -37,6 +37,7 @@ class Door:
     evaluations: Threads
     metrics: Callable[[], bytes]
     openapi: bytes
+    anonymous_read: bool
 
     async def call(self, call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """What a service's method returns or raises, from a thread."""

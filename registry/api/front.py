@@ -30,7 +30,7 @@ OPEN_PATHS = frozenset({b"/healthz", b"/readyz", b"/schema/openapi.json"})
 OPEN_BELOW = (b"/problems/", b"/schemas/")
 READING_POSTS = frozenset({b"/v1/preview"})
 """Calls that read for all that they take a body: who may read may make them."""
-SERVICE_CHECKED = frozenset({b"/v1/audit", b"/v1/tokens", b"/v1/runs"})
+SERVICE_CHECKED = frozenset({b"/v1/audit", b"/v1/tokens", b"/v1/runs", b"/v1/whoami"})
 SERVICE_CHECKED_BELOW = b"/v1/runs/"
 """Reads that their services guard by more than reading; who may do that need not hold the reader's scope."""
 

@@ -1,4 +1,7 @@
-"""`/v1/tokens`: making, listing and ending tokens (admin). A token's value is in one answer, once."""
+"""`/v1/tokens`: making, listing and ending tokens (admin), and who a token says that its holder is.
+
+A token's value is in one answer, once.
+"""
 
 from litestar import Response, delete, get, post
 from litestar.params import FromPath
@@ -42,3 +45,12 @@ async def revoke_token(request: HttpRequest, token_id: FromPath[str]) -> None:
     door = door_of(request)
     parameters_of(request)
     await door.call(door.services.tokens.revoke, principal_of(request), token_id)
+
+
+@get("/v1/whoami")
+async def get_caller(request: HttpRequest) -> Response[bytes]:
+    """Who the caller is, as the token says, and whether it may read."""
+    parameters_of(request)
+    door = door_of(request)
+    told = door.services.tokens.describe(principal_of(request), anonymous_read=door.anonymous_read)
+    return respond_json(told, cache=NO_STORE)

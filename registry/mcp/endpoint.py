@@ -27,7 +27,7 @@ from registry.api.threads import Pools
 from registry.errors import Forbidden, RepositoryInvalid, TooManyRequests, Unauthenticated, Unavailable
 from registry.mcp.admission import Admission, Network, caller_address, is_direct_loopback
 from registry.mcp.calls import Observe, ToolCalls
-from registry.mcp.features import CALLER_KEY, RATED_KEY, Caller, Feature
+from registry.mcp.features import CALLER_KEY, RATED_KEY, Caller, MakeFeature
 from registry.mcp.rate import Rates
 from registry.mcp.routing import ROOT, repository_of_path
 from registry.service.services import Services
@@ -83,7 +83,7 @@ class Endpoint:
         services: Services,
         guard: Guard,
         *,
-        features: Sequence[Feature] = (),
+        features: Sequence[MakeFeature] = (),
         version: str,
         observe: Observe = lambda _tool, _outcome: None,
     ) -> None:
@@ -224,7 +224,8 @@ class Endpoint:
         module = importlib.import_module("registry.mcp.server")
         module.quiet_the_sdk()
         calls = ToolCalls(self._services, self._pools, self._observe)
-        server: _Server = module.McpServer(self._services, calls, self._features, self._version)
+        features = [make(self._services, self._pools) for make in self._features]
+        server: _Server = module.McpServer(self._services, calls, features, self._version)
         # The SDK's classes and models stay for good: no collection needs to look at them.
         gc.freeze()
         return server

@@ -142,6 +142,14 @@ class Tokens:
         require(may(principal, Action.MANAGE_TOKENS), principal)
         return {"items": [token_json(token) for token in self._store.tokens()], "next_cursor": None}
 
+    def describe(self, principal: Principal | None, *, anonymous_read: bool) -> dict[str, Json]:
+        """Who a caller is, as the token says (None: there was none), and whether it may read."""
+        reads = anonymous_read or may(principal, Action.READ).allowed
+        if principal is None:
+            return {"principal": None, "team": None, "scopes": [], "reads": reads}
+        scopes: list[Json] = [*sorted(principal.scopes)]
+        return {"principal": principal.name, "team": principal.team, "scopes": scopes, "reads": reads}
+
     def revoke(self, principal: Principal | None, token_id: str) -> None:
         """End a token at once. Raises Unknown where there is none to end."""
         require(may(principal, Action.MANAGE_TOKENS), principal)

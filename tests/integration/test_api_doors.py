@@ -76,9 +76,48 @@ def test_an_invalid_token_is_401_even_where_reading_is_open(open_registry: Bare,
     assert 'error="invalid_token"' in answer.headers["www-authenticate"]
 
 
-@pytest.mark.parametrize("value", ["", "Bearer", "Basic YTpi", "Bearer  ", "bearer\txyz", "Bearer " + "x" * 5000])
+@pytest.mark.parametrize("value", ["", "Bearer", "bearer  ", " BEARER "])
+def test_a_header_that_carries_no_token_is_as_none(open_registry: Bare, closed: Bare, value: str) -> None:
+    headers = {"Authorization": value}
+    assert open_registry.ask("GET", "/v1/repositories", headers=headers).status_code == 200
+    refused = closed.ask("GET", "/v1/repositories", headers=headers)
+    assert (refused.status_code, refused.headers["www-authenticate"]) == (401, 'Bearer realm="registry"')
+
+
+@pytest.mark.parametrize(("method", "path", "body"), WRITES)
+def test_a_header_that_carries_no_token_opens_no_write(
+    open_registry: Bare, method: str, path: str, body: object
+) -> None:
+    assert open_registry.ask(method, path, json=body, headers={"Authorization": "Bearer "}).status_code == 401
+
+
+@pytest.mark.parametrize("value", ["${REGISTRY_TOKEN}", "$REGISTRY_TOKEN", "{env:REGISTRY_TOKEN}", "${env:TOKEN}"])
+def test_a_variable_that_a_host_did_not_replace_is_told_as_that(open_registry: Bare, value: str) -> None:
+    answer = open_registry.ask("GET", "/v1/repositories", headers={"Authorization": f"Bearer {value}"})
+    assert (answer.status_code, "did not replace" in answer.json()["detail"]) == (401, True)
+
+
+@pytest.mark.parametrize("value", ["Basic YTpi", "Basic", "bearer\txyz", "Bearer, Bearer", "Bearer " + "x" * 5000])
 def test_a_header_that_is_no_bearer_token_is_401(open_registry: Bare, value: str) -> None:
     assert open_registry.ask("GET", "/v1/repositories", headers={"Authorization": value}).status_code == 401
+
+
+def test_a_caller_is_told_what_its_token_says(closed: Bare) -> None:
+    made = closed.token("playbook:execute", "catalog:read", team="payments")
+    told = closed.ask("GET", "/v1/whoami", headers=made).json()
+    assert told == {**told, "team": "payments", "scopes": ["catalog:read", "playbook:execute"], "reads": True}
+    assert told["principal"]
+
+
+def test_a_caller_that_may_not_read_is_told_so(closed: Bare) -> None:
+    told = closed.ask("GET", "/v1/whoami", headers=closed.token("playbook:execute")).json()
+    assert (told["scopes"], told["reads"]) == (["playbook:execute"], False)
+
+
+def test_a_caller_without_a_token_is_told_whether_reading_is_open(open_registry: Bare, closed: Bare) -> None:
+    nobody = {"principal": None, "team": None, "scopes": []}
+    assert open_registry.ask("GET", "/v1/whoami").json() == {**nobody, "reads": True}
+    assert closed.ask("GET", "/v1/whoami").json() == {**nobody, "reads": False}
 
 
 @pytest.mark.parametrize("path", READS)
