@@ -437,7 +437,7 @@ def test_a_token_that_is_not_valid_is_refused_even_where_reading_is_open(registr
     assert answer.headers["www-authenticate"] == 'Bearer realm="registry", error="invalid_token"'
 
 
-@pytest.mark.parametrize("value", ["Bearer", "Bearer "])
+@pytest.mark.parametrize("value", ["", "Bearer"])
 def test_a_host_whose_variable_is_not_set_reads_where_reading_is_open(registry: Registry, value: str):
     assert modern(registry.client, "/mcp", "tools/list", headers={"authorization": value}).status_code == 200
 
