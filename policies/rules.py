@@ -47,6 +47,7 @@ __all__ = [
     "tighten",
     "to_json",
     "unmatched",
+    "waived",
     "weakens",
 ]
 
@@ -84,18 +85,28 @@ def standing(
     grounds += [(mark.origin, mark.reason or _unexplained(mark)) for mark in marks]
     if not grounds:
         return Standing(Requirement.NO)
+    required = Standing(
+        requirement=Requirement.YES,
+        reasons=tuple(dict.fromkeys(reason for _, reason in grounds)),
+        by=tuple(dict.fromkeys(ground for ground, _ in grounds)),
+    )
+    return waived(required, rules, name=name, repository=repository, on=on)
+
+
+def waived(standing: Standing, rules: RuleSet, *, name: str, repository: str | None, on: date) -> Standing:
+    """What a required name's standing is in one repository: the same, or waived where a waiver of it holds.
+
+    `standing` is that of `name` in a repository without waivers; the grounds are the same in every repository.
+    """
+    if standing.requirement is not Requirement.YES:
+        return standing
     holding = canonical_waivers(
         waiver
         for waiver in rules.waivers
         if waiver.name == name and waiver.repository == repository and waiver.holds(on)
     )
     waiver = max(holding, key=lambda item: item.until, default=None)
-    return Standing(
-        requirement=Requirement.YES if waiver is None else Requirement.WAIVED,
-        reasons=tuple(dict.fromkeys(reason for _, reason in grounds)),
-        by=tuple(dict.fromkeys(ground for ground, _ in grounds)),
-        waiver=waiver,
-    )
+    return standing if waiver is None else replace(standing, requirement=Requirement.WAIVED, waiver=waiver)
 
 
 def scoped(rules: RuleSet, *, repository: str | None, on: date) -> RuleSet:

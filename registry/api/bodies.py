@@ -1,16 +1,20 @@
 """The JSON bodies that callers send: their shapes, and reading them strictly."""
 
 import json
+from collections import Counter
+from contextlib import suppress
 from datetime import date, datetime
 from typing import Annotated, Any, NoReturn, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema, field_validator
+from pydantic import BaseModel, ConfigDict, FailFast, Field, ValidationError, WithJsonSchema, field_validator
 
 from registry.api.parameters import suggest
 from registry.errors import RequestInvalid, TooLarge
 from registry.playbook.roots import Roots
 
 BODY_BYTES_MAX = 1024 * 1024
+MEMBERS_MAX = 10_000
+"""Members of one object that are read: each that is none would be told, and a megabyte of them takes seconds."""
 _FAULTS_MAX = 10
 
 
@@ -19,6 +23,15 @@ class Body(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
+
+class AtFirstFault(FailFast):
+    """A list is refused at its first fault: a megabyte of faults takes seconds to tell, with the interpreter held."""
+
+    def __hash__(self) -> int:
+        return hash(type(self))  # so that it can stand in a union
+
+
+Texts = Annotated[tuple[str, ...], AtFirstFault()]
 
 Inputs = Annotated[Any, WithJsonSchema({"type": "object", "additionalProperties": True})]
 """What a caller gives a run. Any JSON here: what is wrong with it is said by pointer, and not of the whole body."""
@@ -30,10 +43,10 @@ class RegistrationBody(Body):
     url: str = Field(min_length=1, max_length=2048, description="The remote to read, without a secret in it.")
     team: str = Field(min_length=1, max_length=200, description="The team it belongs to.")
     ref: str | None = Field(None, min_length=1, max_length=1024, description="Branch; default: the remote's HEAD.")
-    paths: tuple[str, ...] | None = Field(
+    paths: Texts | None = Field(
         None, max_length=64, description="Patterns of playbook files, instead of the usual places."
     )
-    aliases: tuple[str, ...] = Field((), max_length=64, description="Other spellings of this repository.")
+    aliases: Texts = Field((), max_length=64, description="Other spellings of this repository.")
     credential: str | None = Field(None, max_length=200, description="The name of a credential, never its value.")
 
     @field_validator("paths")
@@ -68,7 +81,7 @@ class TokenBody(Body):
 
     name: str = Field(min_length=1, max_length=200, description="Who will use it: a person or a service.")
     team: str | None = Field(None, min_length=1, max_length=200, description="The team it acts for.")
-    scopes: tuple[str, ...] = Field(min_length=1, max_length=16, description="What it may do.")
+    scopes: Texts = Field(min_length=1, max_length=16, description="What it may do.")
     expires_at: datetime | None = Field(None, description="When it ends, with a time zone; default: never.")
 
 
@@ -77,7 +90,7 @@ class SearchBody(Body):
 
     q: str = Field("", description="The task in words, 32 KiB at most; empty lists by name.")
     repository: str | None = Field(None, description="Whose catalog is searched; default: the central one.")
-    tag: tuple[str, ...] | str = Field((), description="Tags that every result must carry.")
+    tag: Texts | str = Field((), description="Tags that every result must carry.")
     limit: int = Field(10, description="How many results at most, 1 to 50.")
 
 
@@ -98,8 +111,8 @@ class WorktreeRunBody(Body):
     path: str = Field(description="Where the file is, relative to the repository's root.")
     commit: str | None = Field(None, description="The working tree's head.")
     blob: str | None = Field(None, description="sha256:<64 hex> of the file's bytes.")
-    tags: tuple[str, ...] = Field((), description="The copy's tags, which access rules may speak of.")
-    risk: tuple[str, ...] = Field((), description="The risk classes of its tools, which access rules may speak of.")
+    tags: Texts = Field((), description="The copy's tags, which access rules may speak of.")
+    risk: Texts = Field((), description="The risk classes of its tools, which access rules may speak of.")
     inputs: Inputs = Field(default_factory=dict, description="What it was bound to.")
     task: str | None = Field(None, description="What the run is for, in the caller's words; 32 KiB at most.")
     snapshot: str | None = Field(
@@ -128,15 +141,16 @@ def read_body(model: type[BodyT], data: bytes, content_type: str) -> BodyT:
     ):
         found = f"it is {media_type[:60]}" if media_type else "there is none"
         raise RequestInvalid(f"the Content-Type must be application/json, {found}: send the body as JSON.")
+    # What would take long to refuse member by member is refused as a whole, first.
+    with suppress(ValueError):
+        try:
+            json.loads(data, object_pairs_hook=_once)
+        except RecursionError:
+            raise RequestInvalid("the body is nested too deeply.") from None
     try:
-        body = model.model_validate_json(data)
+        return model.model_validate_json(data)
     except ValidationError as error:
         _refuse(model, error)
-    try:
-        json.loads(data, object_pairs_hook=_once)
-    except RecursionError:
-        raise RequestInvalid("the body is nested too deeply.") from None
-    return body
 
 
 def _refuse(model: type[Body], error: ValidationError) -> NoReturn:
@@ -160,8 +174,9 @@ def _refuse(model: type[Body], error: ValidationError) -> NoReturn:
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     seen = dict(pairs)
+    if len(pairs) > MEMBERS_MAX:
+        raise RequestInvalid(f"an object has {len(pairs)} members, {MEMBERS_MAX} are read at most.")
     if len(seen) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
         raise RequestInvalid(f"{twice[:80]!r} is there twice in one object: send it once.", member=twice[:80])
     return seen

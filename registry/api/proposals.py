@@ -12,14 +12,14 @@ from pydantic import Field, StringConstraints, model_validator
 from policies.decision import CopyState
 from policies.rules import Mark, RuleSet, Waiver
 from registry.api.addresses import check_spelling
-from registry.api.bodies import Body
+from registry.api.bodies import AtFirstFault, Body
 from registry.catalog.revision import Copy, Head, Held, Revision, Source
 from registry.names import NAME_LENGTH_MAX, NAME_PATTERN, REPOSITORY_LENGTH_MAX, fold_tag
 from registry.playbook.model import Level, Problem
 from registry.playbook.reading import LOADER_VERSION
 from registry.ports import Role
 from registry.service.previewing import Proposal, Proposed
-from registry.service.proposing import COPIES_MAX, REASON_CHARS_MAX, RULES_MAX, TAGS_MAX, WORD_CHARS_MAX
+from registry.service.proposing import COPIES_MAX, MARKS_MAX, REASON_CHARS_MAX, TAGS_MAX, WAIVERS_MAX, WORD_CHARS_MAX
 
 PREVIEW_BYTES_MAX = 8 * 1024 * 1024
 NO_COMMIT = "0" * 40
@@ -40,7 +40,9 @@ class ProposedCopy(Body):
         None, description="Of what would serve."
     )
     digest: str | None = Field(None, pattern=r"^sha256:[0-9a-f]{64}$", description="Of the document that would serve.")
-    tags: tuple[_Word, ...] = Field((), max_length=TAGS_MAX, description="Its tags; rules speak of central ones.")
+    tags: Annotated[tuple[_Word, ...], AtFirstFault()] = Field(
+        (), max_length=TAGS_MAX, description="Its tags; rules speak of central ones."
+    )
     required: bool = Field(default=False, description="Whether a central copy says so of itself.")
     replaced_by: _Word | None = Field(None, description="The name that its deprecation points to.")
     problem: _Word | None = Field(None, description="The code of what is wrong with its newest file.")
@@ -79,15 +81,21 @@ class ProposedWaiver(Body):
 class ProposedPolicy(Body):
     """What decides of a policy file: marks and waivers."""
 
-    marks: tuple[ProposedMark, ...] = Field((), max_length=RULES_MAX, description="What is required.")
-    waivers: tuple[ProposedWaiver, ...] = Field((), max_length=RULES_MAX, description="And where not.")
+    marks: Annotated[tuple[ProposedMark, ...], AtFirstFault()] = Field(
+        (), max_length=MARKS_MAX, description="What is required."
+    )
+    waivers: Annotated[tuple[ProposedWaiver, ...], AtFirstFault()] = Field(
+        (), max_length=WAIVERS_MAX, description="And where not."
+    )
 
 
 class ProposedRevision(Body):
     """A working copy, or the commit that it began from."""
 
-    copies: tuple[ProposedCopy, ...] = Field(max_length=COPIES_MAX, description="One for each name.")
-    unread: tuple[_Path, ...] = Field(
+    copies: Annotated[tuple[ProposedCopy, ...], AtFirstFault()] = Field(
+        max_length=COPIES_MAX, description="One for each name."
+    )
+    unread: Annotated[tuple[_Path, ...], AtFirstFault()] = Field(
         (), max_length=COPIES_MAX, description="Files that do not load and whose name is unknown."
     )
     policy: ProposedPolicy | None = Field(None, description="Of a central copy; null where no policy file loads.")

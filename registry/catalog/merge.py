@@ -6,7 +6,7 @@ names of its copies and of its waivers. Central's part is the same for every rep
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 from typing import Protocol
@@ -156,10 +156,7 @@ def central_part(central: Revision, scoped_rules: RuleSet, rule_date: date) -> C
     withdrawn = withdrawn_copies(scoped_rules)
     speaking = _marks_by_subject(scoped_rules)
     for name in sorted(copies.keys() | marked):
-        # With thousands of marks and as many names, each mark would otherwise be held against each name.
-        marks = tuple(mark for key in _subjects(name, copies.get(name)) for mark in speaking.get(key, ()))
-        narrowed = replace(scoped_rules, marks=marks)
-        standings[name] = _standing(name, copies.get(name), narrowed, None, rule_date)
+        standings[name] = _standing(name, copies.get(name), speaking, rule_date)
         decision = decide(name, copies.get(name), None, standings[name], withdrawn)
         if decision is not None:
             verdicts[name] = Verdict(name, decision, standings[name], copies.get(name), None)
@@ -206,9 +203,8 @@ def withdrawn_copies(scoped_rules: RuleSet) -> frozenset[tuple[str, str | None]]
 
 def standing_of(part: CentralPart, name: str, scoped_rules: RuleSet, repository: str | None) -> Standing:
     """Whether a name is required in a repository: as in central's part, unless the repository has a waiver for it."""
-    if any(waiver.name == name and waiver.repository == repository for waiver in scoped_rules.waivers):
-        return _standing(name, part.copies.get(name), scoped_rules, repository, part.rule_date)
-    return part.standings.get(name) or NOT_REQUIRED
+    found = part.standings.get(name) or NOT_REQUIRED
+    return rules.waived(found, scoped_rules, name=name, repository=repository, on=part.rule_date)
 
 
 def decide(
@@ -250,18 +246,12 @@ def _marks_by_subject(scoped_rules: RuleSet) -> Mapping[tuple[str | None, str | 
     return found
 
 
-def _subjects(name: str, central: Copy | None) -> list[tuple[str | None, str | None]]:
-    """What marks can speak of to concern a name: itself, and each tag of its central copy."""
+def _standing(
+    name: str, central: Copy | None, speaking: Mapping[tuple[str | None, str | None], list[Mark]], on: date
+) -> Standing:
     tags = () if central is None or central.head is None else folded_tags(central.head.tags)
-    return [(name, None), *((None, tag) for tag in dict.fromkeys(tags))]
-
-
-def _standing(name: str, central: Copy | None, scoped_rules: RuleSet, repository: str | None, on: date) -> Standing:
-    return rules.standing(
-        scoped_rules,
-        name=name,
-        tags=() if central is None or central.head is None else folded_tags(central.head.tags),
-        front_matter=central is not None and central.says_required,
-        repository=repository,
-        on=on,
-    )
+    subjects = [(name, None), *((None, tag) for tag in dict.fromkeys(tags))]
+    # With thousands of marks and as many names, each mark would otherwise be held against each name.
+    marks = tuple(mark for subject in subjects for mark in speaking.get(subject, ()))
+    front_matter = central is not None and central.says_required
+    return rules.standing(RuleSet(marks=marks), name=name, tags=tags, front_matter=front_matter, repository=None, on=on)

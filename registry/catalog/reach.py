@@ -15,9 +15,6 @@ from registry.catalog.effect import Row, Rows, face, sorts_elsewhere
 from registry.catalog.merge import NOT_REQUIRED, CentralPart, verdict_on, waived_names, withdrawn_copies
 from registry.catalog.revision import Copy, folded_tags
 
-NEAREST_MAX = 5
-"""Unmatched marks that get the nearest name: looking for it among thousands takes a tenth of a second each."""
-
 
 @dataclass(frozen=True, slots=True)
 class Member:
@@ -48,7 +45,6 @@ class Unmatched:
 
     rule: Mark | Waiver
     why: str
-    nearest: str | None
     is_new: bool
 
 
@@ -148,8 +144,8 @@ def unmatched_rules(
     """
     before = {(mark.name, mark.tag) for mark, _ in rules.unmatched(old, old_names, nearest_max=0)}
     found = [
-        Unmatched(mark, "matches no central playbook", nearest, (mark.name, mark.tag) not in before)
-        for mark, nearest in rules.unmatched(new, tags_of(after.copies.values()), nearest_max=NEAREST_MAX)
+        Unmatched(mark, "matches no central playbook", (mark.name, mark.tag) not in before)
+        for mark, _ in rules.unmatched(new, tags_of(after.copies.values()), nearest_max=0)
     ]
     known = {(waiver.name, waiver.repository) for waiver in old.waivers}
     for waiver in rules.combine(RuleSet(waivers=new.waivers)).waivers:
@@ -157,7 +153,7 @@ def unmatched_rules(
             continue
         why = _idle(waiver, after, registered, copies)
         if why is not None:
-            found.append(Unmatched(waiver, why, None, (waiver.name, waiver.repository) not in known))
+            found.append(Unmatched(waiver, why, (waiver.name, waiver.repository) not in known))
     return tuple(found)
 
 

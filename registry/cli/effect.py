@@ -324,13 +324,11 @@ def _waiver(row: Row) -> str:
 
 
 def _unmatched(row: Row) -> str:
-    nearest = row.get("nearest")
-    hint = f"; did you mean {shown(nearest)}?" if nearest else ""
     there = "" if row.get("new") else " (it was so before)"
     if row.get("kind") == "waiver":
         return f"the waiver of {shown(row.get('repository'))} for {_name(row)}: {shown(row.get('why'))}{there}"
     origin = "a mark through the API" if row.get("origin") == "api" else "a rule of the policy file"
-    return f"{origin} requires {_subject(row)}, which {shown(row.get('why'))}{hint}{there}"
+    return f"{origin} requires {_subject(row)}, which {shown(row.get('why'))}{there}"
 
 
 def _many(count: int, noun: str) -> str:

@@ -3,18 +3,21 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from registry.cli.outcome import Misused
 from registry.errors import Corrupt, SourceFault
 from registry.git import worktree
-from registry.git.branchpoint import BranchPointSource, find_branch_point
 from registry.git.folder import WorkingCopy
 from registry.names import SUB_PATH_MARK
 from registry.playbook.roots import Roots
 from registry.ports import Role
 from registry.service.checking import Base, Copies, read_copies
 from registry.sync.source import ReadingCache, SourcePlan
+
+if TYPE_CHECKING:
+    # libgit2 takes a tenth of a second to load, and only a comparison needs it.
+    from registry.git.branchpoint import BranchPointSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,8 @@ def read(path: Path, plan: SourcePlan, ref: str | None) -> Reading:
     try:
         if ref is None:
             return Reading(read_copies(WorkingCopy(path), plan, cache=cache), None, None)
+        from registry.git.branchpoint import BranchPointSource, find_branch_point  # noqa: PLC0415 - see above
+
         source = BranchPointSource(find_branch_point(path, ref))
         before = _read_base(source, plan, cache)
         now = read_copies(WorkingCopy(path), plan, before.revision, cache)
@@ -61,7 +66,7 @@ def read(path: Path, plan: SourcePlan, ref: str | None) -> Reading:
     return Reading(now, before, Base(ref, source.commit))
 
 
-def _read_base(source: BranchPointSource, plan: SourcePlan, cache: ReadingCache) -> Copies:
+def _read_base(source: "BranchPointSource", plan: SourcePlan, cache: ReadingCache) -> Copies:
     try:
         return read_copies(source, plan, cache=cache)
     except Corrupt:

@@ -37,6 +37,9 @@ from registry.service.effects import central_effect, service_effect
 from registry.service.selecting import evaluate_selection, from_entries, from_heads
 from registry.sync.source import ReadingCache, SourcePlan, read_source
 
+CASES_MAX = 1_000
+"""Selection cases that one check tries: somebody waits for it, and a thousand take a second at most."""
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -159,7 +162,7 @@ def select(now: Copies, central: Sequence[Json], effect: Mapping[str, Json] | No
     """The report on the selection cases of the catalog that would result, this copy's own cases first."""
     refused = refused_names(effect)
     own = from_heads((head for head in now.heads if head.name not in refused), now.documents)
-    return evaluate_selection([*from_entries(central), *own], first={item.name for item in own})
+    return evaluate_selection([*from_entries(central), *own], first={item.name for item in own}, cases_max=CASES_MAX)
 
 
 def effect_alone(before: Revision, after: Revision, on: date) -> dict[str, Json]:

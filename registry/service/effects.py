@@ -215,4 +215,4 @@ def _unmatched_json(item: Unmatched) -> Json:
     rule = item.rule
     said = _mark_json(rule) if isinstance(rule, Mark) else _waiver_json(rule)
     kind = "mark" if isinstance(rule, Mark) else "waiver"
-    return {"kind": kind, **said, "why": item.why, "nearest": item.nearest, "new": item.is_new}
+    return {"kind": kind, **said, "why": item.why, "new": item.is_new}

@@ -11,8 +11,9 @@ from registry.ports import Role
 
 COPIES_MAX: Final = 10_000
 """As many as a repository may have files (registry/playbook/limits.py)."""
-RULES_MAX: Final = 5_000
-TAGS_MAX: Final = 100
+MARKS_MAX: Final = 5_000
+WAIVERS_MAX: Final = 2_000
+TAGS_MAX: Final = 20
 WORD_CHARS_MAX: Final = 200
 REASON_CHARS_MAX: Final = 2_000
 """What is longer is cut before it is sent, since a registry takes no more."""

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from world import World, playbook, running
 
+from registry.api.preview import VALUES_MAX
 from registry.api.proposals import PREVIEW_BYTES_MAX, PreviewBody
 from registry.api.threads import Threads
 from registry.errors import Refusal, Unavailable
@@ -166,7 +167,7 @@ def test_reading_is_needed_and_enough(unread: Bare):
         (body(copy(state="withdrawn")), "revision.copies.0.state"),
         (body(copy(), copy()), "two copies"),
         (body(copy(path="")), "revision.copies.0.path"),
-        (body(copy(tags=["t"] * 101)), "revision.copies.0.tags"),
+        (body(copy(tags=["t"] * 21)), "revision.copies.0.tags"),
         (body(copy(required="yes")), "revision.copies.0.required"),
         (body(copy(admin=True)), "is no member"),
         (body(copy(), repository="../../etc"), "segment"),
@@ -215,6 +216,19 @@ def test_a_body_over_the_limit_is_refused(registry: Bare):
     headers = {"Content-Type": "application/json"}
     answer = registry.ask("POST", "/v1/preview", content=b" " * (PREVIEW_BYTES_MAX + 1), headers=headers)
     assert (answer.status_code, "8 MiB" in answer.json()["detail"]) == (413, True)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"role": "central", "revision": {"copies": [' + b"1," * VALUES_MAX + b"1]}}",
+        b'{"role": "central", "revision": {"copies": [' + b"{}," * VALUES_MAX + b"{}]}}",
+        b'{"role": "central"' + b"".join(b', "%d": 1' % number for number in range(VALUES_MAX + 1)) + b"}",
+    ],
+)
+def test_a_body_of_too_many_values_is_refused_before_it_is_parsed(registry: Bare, data: bytes):
+    answer = registry.ask("POST", "/v1/preview", content=data, headers={"Content-Type": "application/json"})
+    assert (answer.status_code, f"{VALUES_MAX} values" in answer.json()["detail"]) == (413, True)
 
 
 def test_the_largest_repository_fits_twice(registry: Bare):

@@ -1,6 +1,6 @@
 import pytest
 
-from registry.api.bodies import RegistrationBody, SearchBody, WaiverBody, read_body
+from registry.api.bodies import MEMBERS_MAX, RegistrationBody, SearchBody, WaiverBody, read_body
 from registry.errors import RequestInvalid
 
 JSON = "application/json"
@@ -63,3 +63,22 @@ def test_patterns_that_can_be_read_by_are_taken() -> None:
 def test_an_empty_list_of_patterns_is_refused_since_it_would_read_nothing() -> None:
     with pytest.raises(RequestInvalid, match="leave paths out"):
         read_body(RegistrationBody, b'{"url": "u", "team": "t", "paths": []}', JSON)
+
+
+def test_a_list_is_refused_at_its_first_fault() -> None:
+    # A megabyte of faults, each told, held the interpreter for seconds.
+    with pytest.raises(RequestInvalid) as refusal:
+        read_body(RegistrationBody, b'{"url": "u", "team": "t", "paths": [1, 2, 3]}', JSON)
+    assert [item["member"] for item in refusal.value.extra["errors"]] == ["paths.0"]
+
+
+def test_an_object_of_too_many_members_is_refused_as_a_whole() -> None:
+    members = ",".join(f'"a{number}": 1' for number in range(MEMBERS_MAX + 1))
+    with pytest.raises(RequestInvalid, match="10001 members"):
+        read_body(SearchBody, f"{{{members}}}".encode(), JSON)
+
+
+def test_a_member_that_is_there_twice_is_found_among_many() -> None:
+    members = ",".join(f'"a{number}": 1' for number in range(MEMBERS_MAX - 1))
+    with pytest.raises(RequestInvalid, match="'a7' is there twice"):
+        read_body(SearchBody, f'{{{members}, "a7": 2}}'.encode(), JSON)
