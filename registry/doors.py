@@ -13,6 +13,7 @@ from registry.api.wellknown import Document, WellKnown
 from registry.errors import Unknown
 from registry.mcp.admission import admission
 from registry.mcp.endpoint import Endpoint, Guard
+from registry.mcp.skill_calls import skill_feature
 from registry.oauth.metadata import WELL_KNOWN, metadata_url, resource_metadata
 from registry.service.services import Services
 from registry.settings import Settings
@@ -46,7 +47,7 @@ def mcp_endpoint(services: Services, settings: Settings, observe: Callable[[str,
         tuple(ipaddress.ip_network(cidr, strict=False) for cidr in settings.trusted_proxies),
         metadata_url(settings.mcp_resource or "") if has_issuer else None,
     )
-    return Endpoint(services, guard, version=version(DISTRIBUTION), observe=observe)
+    return Endpoint(services, guard, features=(skill_feature,), version=version(DISTRIBUTION), observe=observe)
 
 
 def annexes(endpoint: Endpoint, settings: Settings) -> Callable[[Gate, Pools], Sequence[Annex]]:

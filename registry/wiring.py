@@ -39,6 +39,7 @@ from registry.service.repositories import Repositories
 from registry.service.runs import Runs
 from registry.service.search import Search
 from registry.service.services import Health, Services
+from registry.service.skills import Skills
 from registry.service.tokens import Issuer, Tokens
 from registry.settings import Settings
 from registry.store.signals import SocketSignal
@@ -160,6 +161,7 @@ def open_services(settings: Settings, store: Store) -> Services:
     return Services(
         catalogs=catalogs,
         search=Search(catalogs, reader, store),
+        skills=Skills(catalogs, store),
         evaluations=Evaluations(catalogs),
         repositories=repositories,
         problems=Problems(in_force, store),

@@ -16,14 +16,15 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Pools:
-    """The threads of an application: those for any call, and those that search.
+    """The threads of an application: those for any call, those that search, and those that list skills.
 
-    Searching is work for the processor: more threads at once than it has cores for make every search slower, and the
-    event loop waits longer for its turn.
+    Searching and listing are work for the processor: more threads at once than it has cores for make every search
+    slower, and the event loop waits longer for its turn.
     """
 
     calls: "Threads"
     searches: "Threads"
+    listings: "Threads"
 
 
 class Threads:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from policies.access import Principal
+from registry.api.threads import Pools
+from registry.service.services import Services
 
 Json = Any
 CALLER_KEY = "registry.caller"
@@ -54,3 +56,7 @@ class Feature:
 
     methods: Mapping[str, Method]
     extensions: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
+
+
+MakeFeature = Callable[[Services, Pools], Feature]
+"""Makes a feature once the application has its threads."""

@@ -16,6 +16,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from registry.api.answers import Receive, Scope, Send
 from registry.api.bodies import BODY_BYTES_MAX
@@ -41,10 +42,12 @@ Context = ServerRequestContext[Any, Any]
 # The only pages a host may keep beside its own users: what everybody gets alike.
 CACHE_HINTS: Mapping[CacheableMethod, CacheHint] = {
     "tools/list": CacheHint(ttl_ms=tools.TOOLS_TTL_MS, scope="public"),
+    "prompts/list": CacheHint(ttl_ms=tools.TOOLS_TTL_MS, scope="public"),
     "server/discover": CacheHint(ttl_ms=tools.TOOLS_TTL_MS, scope="public"),
 }
 # What a result of 2026-07-28 must say of itself; earlier versions know no such member, and the SDK leaves it out.
 _COMPLETE: Mapping[str, Any] = {"resultType": "complete"}
+_MODERN_MEMBERS = frozenset({"ttlMs", "cacheScope"})
 
 
 class McpServer:
@@ -91,6 +94,9 @@ class McpServer:
         # As plain data: models of results that are valid by construction would be built, dumped and checked again.
         server.add_request_handler("tools/list", types.PaginatedRequestParams, _list_tools)
         server.add_request_handler("tools/call", types.CallToolRequestParams, self._call_tool)
+        # Some hosts ask for prompts whatever they were told: an empty list can be kept, an error is asked again.
+        server.add_request_handler("prompts/list", types.PaginatedRequestParams, _list_prompts)
+        server.add_request_handler("prompts/get", types.GetPromptRequestParams, _get_prompt)
         # A span for each message, of which this service exports none, would be its only middleware.
         server.middleware.clear()
         for feature in features:
@@ -113,13 +119,17 @@ class McpServer:
     def _handler(self, method: Method) -> Callable[[Context, types.RequestParams], Awaitable[dict[str, Any]]]:
         async def handle(context: Context, _: types.RequestParams) -> dict[str, Any]:
             try:
-                return {**_COMPLETE, **await method(self._caller(context), dict(context.params or {}))}
+                result = await method(self._caller(context), dict(context.params or {}))
             except ProtocolError as error:
                 raise MCPError(error.code, error.message, error.data) from None
             except Refusal as error:
                 raise MCPError(INVALID_PARAMS, error.detail, {"code": error.code}) from None
             except RegistryError as error:
                 raise MCPError(INTERNAL_ERROR, str(error), {"code": error.code}) from None
+            if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
+                return {**_COMPLETE, **result}
+            # The SDK leaves these out of the protocol's own results; those of extensions it sends as they are.
+            return {key: value for key, value in result.items() if key not in _MODERN_MEMBERS}
 
         return handle
 
@@ -137,6 +147,14 @@ def quiet_the_sdk() -> None:
 
 async def _list_tools(_: Context, __: types.PaginatedRequestParams) -> dict[str, Any]:
     return {**_COMPLETE, "tools": [dict(tool) for tool in tools.TOOLS]}
+
+
+async def _list_prompts(_: Context, __: types.PaginatedRequestParams) -> dict[str, Any]:
+    return {**_COMPLETE, "prompts": []}
+
+
+async def _get_prompt(_: Context, params: types.GetPromptRequestParams) -> dict[str, Any]:
+    raise MCPError(INVALID_PARAMS, f"there is no prompt {params.name[:80]!r}: this server has tools and skills.")
 
 
 def _scope(context: Context) -> Mapping[str, Any]:
