@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
-import anyio
+import structlog
 from mcp.server.context import ServerRequestContext
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourcesListChanged, ResourceUpdated
 from mcp.shared.exceptions import MCPError
@@ -30,6 +30,8 @@ URI_LENGTH_MAX = 2_048
 LOOK_INTERVAL_S = 0.25
 LISTEN_MAX_S = 3_600.0
 """A stream ends after this long, by itself and with its result; a host that is there asks again."""
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(slots=True, eq=False)
@@ -94,29 +96,37 @@ class Listeners:
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Tell listeners of changes for as long as the block lasts."""
-        async with anyio.create_task_group() as group:
-            group.start_soon(self._look)
-            try:
-                yield
-            finally:
-                self.stop()
-                group.cancel_scope.cancel()
+        looking = asyncio.create_task(self._look_again_and_again())
+        try:
+            yield
+        finally:
+            self.stop()
+            looking.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await looking
 
-    async def _look(self) -> None:
+    async def _look_again_and_again(self) -> None:
         view: object = None
         while True:
             await asyncio.sleep(LOOK_INTERVAL_S)
             current = self._services.in_force.view
             if current is view or not self._open:
                 continue
+            try:
+                await self._look()
+            except Exception:
+                log.exception("could not tell listeners; looking again")
+                continue
             view = current
-            wanted = {listener.repository for listener in self._open}
-            found = await asyncio.to_thread(self._in_force, wanted)
-            for listener in tuple(self._open):
-                now = found.get(listener.repository, listener.in_force)
-                if now != listener.in_force:
-                    listener.in_force = now
-                    await listener.tell()
+
+    async def _look(self) -> None:
+        """Tell those whose catalog is another one than when they were told last."""
+        found = await asyncio.to_thread(self._in_force, {listener.repository for listener in self._open})
+        for listener in tuple(self._open):
+            now = found.get(listener.repository, listener.in_force)
+            if now != listener.in_force:
+                listener.in_force = now
+                await listener.tell()
 
     def _in_force(self, repositories: set[str | None]) -> dict[str | None, Key | str]:
         """The key in force for each, or why there is none. A key may have to be made, for which the store is asked."""
