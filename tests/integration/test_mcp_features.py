@@ -58,7 +58,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 def application(world: World) -> Application:
     guard = Guard(admission(listen_host="127.0.0.1", public_url=None, hosts=(), origins=()), 0)
-    endpoint = Endpoint(world.services, guard, features=[FEATURE], version="1.2.3")
+    endpoint = Endpoint(world.services, guard, features=[lambda _services, _pools: FEATURE], version="1.2.3")
     return create_app(world.services, anonymous_read=True, annexes=lambda gate, pools: (endpoint.annex(gate, pools),))
 
 
