@@ -6,8 +6,9 @@ of the other among its first n - ceil(t·n) + 1 in any fixed order; rare words f
 
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from math import ceil
 from typing import Final
 
@@ -17,7 +18,7 @@ SIMILAR_MIN: Final = 0.8
 """Shared words by all words, from which on two purposes are nearly the same."""
 TERMS_MIN: Final = 6
 """A purpose of fewer different words is only compared as a whole: one word in five is no small change there."""
-COMPARED_MAX: Final = 200
+COMPARED_MAX: Final = 50
 """Purposes that one is compared with at most: thousands made from one template must not cost their square."""
 
 _ARTICLES: Final = frozenset({"a", "an", "the"})
@@ -81,7 +82,7 @@ class WordingIndex:
         """Up to `most` places of wordings that say the same as `wording` and that `wanted` says yes to, in order.
 
         Equal ones are never missed for others that are only similar. Of those that are similar, a purpose with more
-        than 200 to compare may miss some.
+        than 50 to compare, those with its rarest words first, may miss some.
         """
         found: list[int] = []
         for place in self._equal.get(wording.key, ()):
@@ -89,18 +90,22 @@ class WordingIndex:
                 return found
             if wanted(place):
                 found.append(place)
-        similar = sorted({place for term in self._rare(wording) for place in self._with_rare.get(term, ())})
-        compared = 0
-        for place in similar:
-            if len(found) == most or compared == COMPARED_MAX:
+        for place in islice(self._similar(wording, wanted), COMPARED_MAX):
+            if len(found) == most:
                 break
-            other = self._wordings[place]
-            if other.key == wording.key or not wanted(place):
-                continue
-            compared += 1
-            if is_near(wording, other):
+            if is_near(wording, self._wordings[place]):
                 found.append(place)
         return sorted(found)
+
+    def _similar(self, wording: Wording, wanted: Callable[[int], bool]) -> Iterator[int]:
+        """The wanted places that share a rare word and are not equal, each once."""
+        seen = set(self._equal.get(wording.key, ()))
+        for term in self._rare(wording):
+            for place in self._with_rare.get(term, ()):
+                if place not in seen:
+                    seen.add(place)
+                    if wanted(place):
+                        yield place
 
     def _rare(self, wording: Wording) -> list[str]:
         count = len(wording.terms)

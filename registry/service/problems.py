@@ -2,12 +2,9 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from policies.rules import PublicationRules
-from registry.catalog.advice import publication_advice
-from registry.catalog.hygiene import with_remarks
-from registry.catalog.revision import Revision
+from registry.catalog.attention import all_problems, read_attention
 from registry.digest import Json
-from registry.errors import RequestInvalid, Unavailable, Unknown
+from registry.errors import RequestInvalid, StoreFault, Unavailable, Unknown
 from registry.playbook.model import Level, Problem
 from registry.playbook.problems import PROBLEM_CODES
 from registry.playbook.spelling import suggestion
@@ -23,6 +20,10 @@ LOOKED_AT_MAX = 1_000
 """Repositories that one page looks at: what was counted of them may be gone since."""
 
 
+Found = tuple[tuple[Problem, bool], ...]
+"""Problems, each with whether an earlier good copy of its file serves."""
+
+
 class Problems:
     """Lists problems. What files say is as new as the catalogs; remarks follow within moments. Thread-safe."""
 
@@ -36,15 +37,14 @@ class Problems:
         Raises Unknown where it is not registered, Unavailable where it was not read yet.
         """
         identity = self._registered(repository)
-        revision = self._revision(identity)
-        if revision is None:
+        found = self._found([identity])
+        if identity not in found:
             status = self._in_force.view.statuses.get(identity)
             said = status.message if status is not None else ""
             raise Unavailable(f"{identity} has not been read yet: {said}".strip())
-        remarks = self._store.remarks([identity]).get(identity)
-        found = _problems(revision, remarks.problems if remarks is not None else (), self._asked())
-        rows = [problem_row(item, held=held) for item, held in found]
-        return {"repository": identity, "commit": revision.commit, "problems": rows}
+        commit, problems = found[identity]
+        rows = [problem_row(item, held=held) for item, held in problems]
+        return {"repository": identity, "commit": commit, "problems": rows}
 
     def page(
         self,
@@ -100,36 +100,34 @@ class Problems:
             and team in {None, found.team}
         )
 
-    def _walk(self, identities: Sequence[str]) -> Iterator[tuple[str, list[tuple[Problem, bool]]]]:
+    def _walk(self, identities: Sequence[str]) -> Iterator[tuple[str, Found]]:
         """Each repository with its problems; those that have nothing in force have none."""
-        asked = self._asked()
         for start in range(0, len(identities), AT_ONCE):
             batch = identities[start : start + AT_ONCE]
-            remarks = self._store.remarks(batch)
-            for identity in batch:
-                revision = self._revision(identity)
-                said = remarks[identity].problems if identity in remarks else ()
-                yield identity, [] if revision is None else _problems(revision, said, asked)
+            found = self._found(batch)
+            yield from ((identity, found[identity][1] if identity in found else ()) for identity in batch)
 
-    def _asked(self) -> PublicationRules:
-        return self._in_force.rules_in_force().publication
-
-    def _revision(self, identity: str) -> Revision | None:
-        pointer = self._in_force.view.pointers.get(identity)
-        return None if pointer is None else self._in_force.revision(pointer.revision)
+    def _found(self, identities: Sequence[str]) -> dict[str, tuple[str, Found]]:
+        """Repository -> (commit, problems) of those that have something in force."""
+        pointers = self._in_force.view.pointers
+        revisions = {identity: pointers[identity].revision for identity in identities if identity in pointers}
+        bodies = self._store.revisions(revisions.values())
+        remarks = self._store.remarks(revisions.keys())
+        asked = self._in_force.rules_in_force().publication
+        found: dict[str, tuple[str, Found]] = {}
+        for identity, digest in revisions.items():
+            if digest not in bodies:
+                raise StoreFault(f"revision {digest} is named by a pointer and not in the store: restore the database.")
+            attention = read_attention(bodies[digest])
+            said = remarks[identity].problems if identity in remarks else ()
+            found[identity] = (attention.commit, all_problems(attention, said, asked))
+        return found
 
     def _registered(self, repository: str) -> str:
         identity = self._in_force.resolve(repository)
         if self._in_force.view.registered(identity) is None:
             raise Unknown("repository", f"{identity} is not registered: register it first.", repository=identity)
         return identity
-
-
-def _problems(revision: Revision, remarks: Collection[Problem], asked: PublicationRules) -> list[tuple[Problem, bool]]:
-    """Each problem, and whether an earlier good copy of its file serves."""
-    held = {copy.path for copy in revision.copies if copy.head is not None and copy.head.held is not None}
-    problems = with_remarks((*revision.problems, *publication_advice(revision, asked)), remarks)
-    return [(item, item.path in held) for item in problems]
 
 
 def _codes(codes: Collection[str]) -> frozenset[str]:

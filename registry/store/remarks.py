@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Collection, Sequence
+from typing import Any
 
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Row as SqlRow
+from sqlalchemy import delete, func, select
 
 from registry.catalog.revision import read_problem
 from registry.playbook.model import Level
@@ -38,17 +40,8 @@ class RemarkBook(Transactions):
         found: dict[str, Remarks] = {}
         with self._database.reading() as connection:
             for batch in batches(sorted(set(repositories))):
-                tallies = _tallies(connection, batch)
                 for row in connection.execute(select(table).where(table.c.repository.in_(batch))):
-                    body = json.loads(row.body)
-                    found[row.repository] = Remarks(
-                        repository=row.repository,
-                        made_of=row.made_of,
-                        shadows=tuple(row.shadows),
-                        problems=tuple(read_problem(item) for item in body["problems"]),
-                        memory=body["memory"],
-                        tallies=tallies.get(row.repository, {}),
-                    )
+                    found[row.repository] = _remarks(row)
         return found
 
     def remarked(self) -> dict[str, tuple[str, tuple[str, ...]]]:
@@ -78,8 +71,24 @@ class RemarkBook(Transactions):
             return {(row.code, Level(row.level)): int(row.problems) for row in rows}
 
 
+def _remarks(row: SqlRow[Any]) -> Remarks:
+    body = json.loads(row.body)
+    return Remarks(
+        repository=row.repository,
+        made_of=row.made_of,
+        shadows=tuple(row.shadows),
+        problems=tuple(read_problem(item) for item in body["problems"]),
+        memory=body["memory"],
+        tallies={(code, Level(level)): count for code, level, count in body["tallies"]},
+    )
+
+
 def _row(value: Remarks) -> Row:
-    body = {"problems": [item.to_json() for item in value.problems], "memory": value.memory}
+    body = {
+        "problems": [item.to_json() for item in value.problems],
+        "memory": value.memory,
+        "tallies": [[code, level.value, count] for (code, level), count in sorted(value.tallies.items())],
+    }
     return {
         "repository": value.repository,
         "made_of": value.made_of,
@@ -94,11 +103,3 @@ def _tally_rows(value: Remarks) -> list[Row]:
         {"repository": value.repository, "code": code, "level": level.value, "problems": count}
         for (code, level), count in sorted(value.tallies.items())
     ]
-
-
-def _tallies(connection: Connection, repositories: Sequence[str]) -> dict[str, dict[tuple[str, Level], int]]:
-    table = models.tallies
-    found: dict[str, dict[tuple[str, Level], int]] = {}
-    for row in connection.execute(select(table).where(table.c.repository.in_(repositories))):
-        found.setdefault(row.repository, {})[row.code, Level(row.level)] = row.problems
-    return found

@@ -14,7 +14,7 @@ import structlog
 from policies.decision import Side
 from policies.rules import RuleSet
 from registry.catalog import merge as merging
-from registry.catalog.advice import publication_advice
+from registry.catalog.attention import all_problems, attention_of
 from registry.catalog.codeowners import owner_remarks
 from registry.catalog.hygiene import catalog_remarks, subject_of, with_remarks
 from registry.catalog.lineage import FileVersion, shadow_drift
@@ -147,11 +147,10 @@ class _Look:
         owners, histories = self._from_git({name: head.source.path for name, head in self._unread(shadows).items()})
         lineages = {name: self._lineage(name, head, histories) for name, head in shadows.items()}
         drifts, missing = self._drifts(shadows, lineages, side)
-        advice = publication_advice(self._revision, side.everything.publication)
         problems = [*remarks, *owners, *drifts]
         read = {name: item for name, item in lineages.items() if item is not None}
         made = made_of(self._facts, side, sorted(shadows)) if self._is_whole and not missing else ""
-        return Outcome(self._remarks(made, problems, advice, tools, sorted(shadows), read), missing)
+        return Outcome(self._remarks(made, problems, side, tools, sorted(shadows), read), missing)
 
     def at_central(self) -> Outcome:
         """The remarks on central itself, and its new side."""
@@ -168,19 +167,19 @@ class _Look:
         side = replace(side, histories={**side.histories, **read})
         problems = [*catalog_remarks(side.subjects), *self._versions(), *owners]
         made = central_made_of(self._facts, api_digest(self._task.api)) if self._is_whole else ""
-        return Outcome(self._remarks(made, problems, (), tools, (), {}), side=side)
+        return Outcome(self._remarks(made, problems, side, tools, (), {}), side=side)
 
     def _remarks(
         self,
         made: str,
         problems: Collection[Problem],
-        advice: Collection[Problem],
+        side: CentralSide,
         tools: Tools,
         shadows: Collection[str],
         lineages: Mapping[str, KnownLineage],
     ) -> Remarks:
         kept = with_remarks((), problems)[:REMARKS_MAX]
-        everything = with_remarks((*self._revision.problems, *advice), kept)
+        everything = all_problems(attention_of(self._revision), kept, side.everything.publication)
         now = {head.name: _content(head, self._revision.loader) for head in self._heads}
         memory = Memory(
             head=self._facts.head.commit if self._is_whole else None,
@@ -189,7 +188,7 @@ class _Look:
             tools={head.digest: tools[head.digest] for head in self._heads if head.digest in tools},
             lineages=lineages,
         )
-        tallies = Counter((item.code, item.level) for item in everything)
+        tallies = Counter((item.code, item.level) for item, _ in everything)
         return Remarks(self._facts.repository, made, tuple(shadows), kept, memory.to_json(), tallies)
 
     def _load_previous(self) -> Revision | None:
