@@ -8,6 +8,8 @@ from registry.api.answers import Answer, Application, Scope, json_answer
 from registry.api.app import DISTRIBUTION, create_app
 from registry.api.auth import Gate
 from registry.api.front import Annex
+from registry.api.skills import WELL_KNOWN as AGENT_SKILLS
+from registry.api.skills import SkillDocuments
 from registry.api.threads import Pools
 from registry.api.wellknown import Document, WellKnown
 from registry.errors import Unknown
@@ -28,7 +30,7 @@ def open_doors(services: Services, settings: Settings, telemetry: Telemetry) -> 
         anonymous_read=settings.reads_openly,
         metrics=telemetry.text,
         observe=telemetry.observe,
-        annexes=annexes(endpoint, settings),
+        annexes=annexes(services, endpoint, settings),
     )
     return application, endpoint
 
@@ -50,7 +52,7 @@ def mcp_endpoint(services: Services, settings: Settings, observe: Callable[[str,
     return Endpoint(services, guard, features=(skill_feature,), version=version(DISTRIBUTION), observe=observe)
 
 
-def annexes(endpoint: Endpoint, settings: Settings) -> Callable[[Gate, Pools], Sequence[Annex]]:
+def annexes(services: Services, endpoint: Endpoint, settings: Settings) -> Callable[[Gate, Pools], Sequence[Annex]]:
     """The doors beside the HTTP API: MCP, and what programs look for at well-known paths."""
     documents: dict[bytes, Document] = {}
     if settings.oauth_issuer is not None and settings.mcp_resource is not None:
@@ -63,4 +65,10 @@ def annexes(endpoint: Endpoint, settings: Settings) -> Callable[[Gate, Pools], S
             return metadata
 
         documents[WELL_KNOWN.removeprefix("/.well-known").encode()] = resource
-    return lambda gate, pools: (endpoint.annex(gate, pools), WellKnown(documents).annex())
+
+    def beside(gate: Gate, pools: Pools) -> Sequence[Annex]:
+        skills = SkillDocuments(services, gate, pools)
+        well_known = WellKnown({**documents, AGENT_SKILLS: skills.of_central})
+        return endpoint.annex(gate, pools), well_known.annex(), skills.annex()
+
+    return beside

@@ -39,6 +39,7 @@ from registry.service.repositories import Repositories
 from registry.service.runs import Runs
 from registry.service.search import Search
 from registry.service.services import Health, Services
+from registry.service.skill_index import SkillIndexes
 from registry.service.skills import Skills
 from registry.service.tokens import Issuer, Tokens
 from registry.settings import Settings
@@ -139,6 +140,7 @@ def open_services(settings: Settings, store: Store) -> Services:
     catalogs = Catalogs(
         in_force, store, now=now, poll_interval_s=settings.poll_interval_s, cache_bytes=settings.cache_bytes
     )
+    skills = Skills(catalogs, store)
     worker = SocketSignal(folders.to_worker)
     policy = remote_policy(settings)
     repositories = Repositories(
@@ -161,7 +163,8 @@ def open_services(settings: Settings, store: Store) -> Services:
     return Services(
         catalogs=catalogs,
         search=Search(catalogs, reader, store),
-        skills=Skills(catalogs, store),
+        skills=skills,
+        skill_indexes=SkillIndexes(skills, catalogs),
         evaluations=Evaluations(catalogs),
         repositories=repositories,
         problems=Problems(in_force, store),

@@ -13,6 +13,7 @@ from registry.service.problems import Problems
 from registry.service.repositories import Repositories
 from registry.service.runs import Runs
 from registry.service.search import Search
+from registry.service.skill_index import SkillIndexes
 from registry.service.skills import Skills
 from registry.service.tokens import Tokens
 
@@ -43,6 +44,7 @@ class Services:
     catalogs: Catalogs
     search: Search
     skills: Skills
+    skill_indexes: SkillIndexes
     evaluations: Evaluations
     repositories: Repositories
     problems: Problems
