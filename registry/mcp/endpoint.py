@@ -17,7 +17,7 @@ import structlog
 
 from registry.api.addresses import check_spelling
 from registry.api.answers import Answer, Message, Receive, Scope, Send
-from registry.api.auth import Gate, credential_of
+from registry.api.auth import Gate
 from registry.api.exchange import Exchange
 from registry.api.front import Annex
 from registry.api.kinds import MISDIRECTED
@@ -138,8 +138,6 @@ class Endpoint:
         peer = (scope.get("client") or (None,))[0]
         address = caller_address(peer, headers.forwarded_for, self._guard.trusted_proxies)
         is_local = is_direct_loopback(peer, forwarded=headers.is_forwarded)
-        if not is_local and credential_of(headers.authorization) is None:
-            self._take(address)
         try:
             principal = await self._gate.authenticate(headers.authorization)
         except Unauthenticated:
@@ -148,7 +146,7 @@ class Endpoint:
                 self._take(address)
             raise
         caller = address if principal is None else f"principal {principal.name}"
-        if not is_local and principal is not None:
+        if not is_local:
             self._take(caller)
         self._gate.check_reader(principal)
         repository = _repository(scope)

@@ -287,6 +287,9 @@ def test_a_caller_that_asks_too_often_is_429(tmp_path: Path):
         assert refused.json()["type"] == "/problems/rate-limited"
         assert 1 <= int(refused.headers["retry-after"]) <= 3
         assert ask("203.0.113.2").status_code == 200
+        # Neither a token that nobody has nor a header without one gets around it.
+        for value in ("Bearer nobody", "Bearer", ""):
+            assert ask("203.0.113.1", authorization=value).status_code == 429
         # A principal has a bucket of its own, wherever it calls from.
         assert [ask("203.0.113.1", **AS_ADMIN).status_code for _ in range(6)] == [200] * 5 + [429]
         assert ask("203.0.113.3", **AS_ADMIN).status_code == 429
