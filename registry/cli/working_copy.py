@@ -57,10 +57,11 @@ def read(path: Path, plan: SourcePlan, ref: str | None) -> Reading:
         if ref is None:
             return Reading(read_copies(WorkingCopy(path), plan, cache=cache), None, None)
         from registry.git.branchpoint import BranchPointSource, find_branch_point  # noqa: PLC0415 - see above
+        from registry.git.changed import ChangedCopy  # noqa: PLC0415 - see above
 
         source = BranchPointSource(find_branch_point(path, ref))
         before = _read_base(source, plan, cache)
-        now = read_copies(WorkingCopy(path), plan, before.revision, cache)
+        now = read_copies(ChangedCopy(path, source.commit), plan, before.revision, cache)
     except SourceFault as error:
         raise Misused(str(error)) from None
     return Reading(now, before, Base(ref, source.commit))

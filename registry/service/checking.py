@@ -37,8 +37,8 @@ from registry.service.effects import central_effect, service_effect
 from registry.service.selecting import evaluate_selection, from_entries, from_heads
 from registry.sync.source import ReadingCache, SourcePlan, read_source
 
-CASES_MAX = 1_000
-"""Selection cases that one check tries: somebody waits for it, and a thousand take a second at most."""
+CASES_MAX = 500
+"""Selection cases that one check tries, its own first: somebody waits for it."""
 
 
 @dataclass(frozen=True, slots=True)
