@@ -167,7 +167,7 @@ def _reason(error: Exception) -> str:
 def _where_else(url: str) -> str:
     if url == DEFAULT_URL:
         return "set REGISTRY_URL to the one that your company runs, or start one with `registry serve`."
-    return "check its URL, and that the registry runs and can be reached from here."
+    return "check REGISTRY_URL, or the URL that was given, and that the registry runs and can be reached from here."
 
 
 def _is_ready(content: bytes) -> bool:
