@@ -6,6 +6,7 @@ from registry.cli.group import LazyGroup, Listed
 from registry.cli.outcome import LEGEND
 
 COMMANDS = {
+    "init": Listed("registry.cli.init", "init", "Set up a working copy: its hosts' files, and its registration."),
     "serve": Listed("registry.cli.serve", "serve", "Start the registry from its environment."),
     "demo": Listed("registry.cli.demo", "demo", "Run a registry over example repositories and show what to try."),
     "register": Listed("registry.cli.repositories", "register", "Register a service repository, or change it."),
@@ -33,7 +34,7 @@ COMMANDS = {
 ELSEWHERE = {
     **dict.fromkeys(("validate", "lint", "test", "verify"), "check"),
     **dict.fromkeys(("list", "ls", "status"), "repositories"),
-    **dict.fromkeys(("add", "create", "new", "init", "enroll"), "register"),
+    **dict.fromkeys(("add", "create", "new", "enroll"), "register"),
     **dict.fromkeys(("remove", "rm", "delete", "unregister"), "deregister"),
     **dict.fromkeys(("start", "server", "up"), "serve"),
     **dict.fromkeys(("refresh", "pull", "fetch", "update", "reload"), "sync"),
@@ -63,6 +64,7 @@ registry's JSON and nothing else.
 \b
 Start here:
   registry demo        see it work, with example repositories
+  registry init        set up this working copy for agents
   registry check       check the playbooks in this folder
   registry doctor      find out what is wrong
 """

@@ -24,7 +24,7 @@ from registry.client.overlay import WORKTREE, Overlay, overlaid
 from registry.client.snapshot import Entry
 from registry.client.worktree import Changed, WorkingTree
 from registry.errors import PlaybookUnavailable, RepositoryInvalid, RequestInvalid, Unavailable, Unknown
-from registry.git.checkout import Checkout, open_checkout
+from registry.git.checkout import Checkout, ids_of, open_checkout
 from registry.names import SUB_PATH_MARK, repository_id, require_name_key
 from registry.playbook.roots import Roots
 from registry.playbook.spelling import alike
@@ -141,7 +141,7 @@ class Catalog:
         elif path is None:
             candidates = []
         else:
-            candidates = _candidates(Path(path), checkout)
+            candidates = ids_of(Path(path), checkout)
         folder = default_folder(environment) if cache is None else Path(cache)
         return cls(connection, DiskCache(folder), candidates or [None], checkout=checkout, refresh_s=refresh_s)
 
@@ -433,21 +433,6 @@ class Catalog:
         notes = [state.note, *view.overlay.notes, *view.changed.notes]
         said = " ".join(note for note in notes if note)
         return State(state.freshness, state.age_s, state.registered, state.repository, said)
-
-
-def _candidates(path: Path, checkout: Checkout | None) -> list[str]:
-    """The ids that a folder may have, the likeliest first: in a monorepo, a service's sub-path, then the whole."""
-    if checkout is None:
-        raise RepositoryInvalid(f"{path} is no git working copy: say which repository is meant.")
-    if checkout.remote is None:
-        raise RepositoryInvalid(f"{path} has no remote to know it by: say which repository is meant.")
-    whole = str(repository_id(checkout.remote))
-    try:
-        inside = path.resolve().relative_to(checkout.root.resolve())
-    except ValueError:
-        inside = Path()
-    parts = [inside, *inside.parents][:-1] if inside.parts else []
-    return [*(f"{whole}{SUB_PATH_MARK}{part.as_posix()}" for part in parts), whole]
 
 
 def _why(entry: Entry) -> str:

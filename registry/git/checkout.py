@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from registry.errors import RepositoryInvalid
 from registry.git.remote import redact
+from registry.names import SUB_PATH_MARK, repository_id
 
 DEADLINE_S: Final = 10.0
 OUTPUT_BYTES_MAX: Final = 8 * 1024 * 1024
@@ -56,6 +58,24 @@ def detect_remote(folder: Path) -> str | None:
     """The URL of the working copy's remote (`origin`, else its only one) without credentials, or None."""
     checkout = open_checkout(folder)
     return None if checkout is None else checkout.remote
+
+
+def ids_of(folder: Path, checkout: Checkout | None) -> list[str]:
+    """The ids that a folder may have, the likeliest first: in a monorepo, a service's sub-path, then the whole.
+
+    `checkout` is the working copy around it. Raises RepositoryInvalid where it has none, or no remote to know it by.
+    """
+    if checkout is None:
+        raise RepositoryInvalid(f"{folder} is no git working copy: say which repository is meant.")
+    if checkout.remote is None:
+        raise RepositoryInvalid(f"{folder} has no remote to know it by: say which repository is meant.")
+    whole = str(repository_id(checkout.remote))
+    try:
+        inside = folder.resolve().relative_to(checkout.root.resolve())
+    except ValueError:
+        inside = Path()
+    parts = [inside, *inside.parents][:-1] if inside.parts else []
+    return [*(f"{whole}{SUB_PATH_MARK}{part.as_posix()}" for part in parts), whole]
 
 
 def changed_since(root: Path, commits: Sequence[str | None], folders: Sequence[str]) -> frozenset[str] | None:
