@@ -26,7 +26,9 @@ class Sort(StrEnum):
     REMOVED = "removed"
     """The source has no copy any more."""
     CHANGED = "changed"
-    """The source's copy says something else, or loads no longer, or again."""
+    """The source's copy says something else, or loads no longer."""
+    MENDED = "mended"
+    """The source's newest file loads again, after an earlier copy or none stood for it."""
     REFUSED = "refused"
     """A local copy of a name that is required there: it never serves. Also told where it was so before."""
     FREED = "freed"
@@ -176,6 +178,8 @@ def _own_sorts(before: Verdict | None, after: Verdict | None, own: Side) -> Iter
         return
     if was is None:
         yield Sort.ADDED, True
+    elif now.state is CopyState.GOOD and was.state is not CopyState.GOOD:
+        yield Sort.MENDED, True
     elif _shape(was) != _shape(now):
         yield Sort.CHANGED, True
     if _is_colliding(now) and not _is_colliding(was):

@@ -7,6 +7,26 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from registry.cli.sentences import (
+    because,
+    changed,
+    colliding,
+    dangling,
+    grounds_of,
+    held,
+    many,
+    marked,
+    named,
+    reach_among,
+    refused,
+    removed,
+    shadowing,
+    unmatched,
+    unserved,
+    waived,
+    with_earlier_version,
+    with_version,
+)
 from registry.cli.terminal import bad, doubtful, faint, good, heading, shown
 from registry.digest import Json
 from registry.service.consequences import Row, count_of, is_of_service, items_of, rows_of
@@ -82,34 +102,42 @@ def _about(effect: Mapping[str, Json]) -> Iterator[Line]:
 
 
 def _of_service(effect: Mapping[str, Json]) -> Iterator[Line]:
-    yield from _sort(effect, "refused", "refused", "bad", _refused)
-    yield from _sort(effect, "colliding", "collides", "bad", _colliding)
-    yield from _sort(effect, "unavailable", "unavailable", "bad", lambda row: f"{_name(row)}: nobody serves it")
-    yield from _sort(effect, "added", "added", "good", _copy)
-    yield from _sort(effect, "changed", "changed", "plain", _changed)
+    yield from _sort(effect, "refused", "refused", "bad", refused)
+    yield from _sort(effect, "colliding", "collides", "bad", colliding)
+    yield from _sort(effect, "unavailable", "unavailable", "bad", lambda row: f"{named(row)}: nobody serves it")
+    yield from _sort(effect, "added", "added", "good", with_version)
+    yield from _sort(effect, "changed", "changed", "plain", changed)
+    yield from _sort(effect, "mended", "mended", "good", lambda row: f"{with_version(row)} loads again")
     # Without a registry nobody knows whether central has the name too.
-    removed = _was if effect.get("repository") is None else _removed
-    yield from _sort(effect, "removed", "removed", "doubtful", removed)
-    yield from _sort(effect, "shadowing", "shadows", "doubtful", _shadowing)
-    yield from _sort(effect, "freed", "freed", "good", lambda row: f"{_copy(row)}: not required any more, it serves")
+    gone = with_earlier_version if effect.get("repository") is None else removed
+    yield from _sort(effect, "removed", "removed", "doubtful", gone)
+    yield from _sort(effect, "shadowing", "shadows", "doubtful", shadowing)
     yield from _sort(
-        effect, "waived", "waived", "doubtful", lambda row: f"{_copy(row)}: by a waiver until {shown(row.get('until'))}"
+        effect, "freed", "freed", "good", lambda row: f"{with_version(row)}: not required any more, it serves"
     )
-    yield from _sort(effect, "held", "held", "bad", _held)
-    yield from _sort(effect, "dangling", "dangling", "doubtful", _dangling)
+    yield from _sort(
+        effect,
+        "waived",
+        "waived",
+        "doubtful",
+        lambda row: f"{with_version(row)}: by a waiver until {shown(row.get('until'))}",
+    )
+    yield from _sort(effect, "held", "held", "bad", held)
+    yield from _sort(effect, "dangling", "dangling", "doubtful", dangling)
 
 
 def _of_central(effect: Mapping[str, Json]) -> Iterator[Line]:
     places = effect.get("repositories")
     read = places.get("read") if isinstance(places, Mapping) else None
-    reach = _reach(read if isinstance(read, int) else 0)
-    yield from _sort(effect, "colliding", "collides", "bad", _colliding)
-    yield from _shared(effect, "unavailable", "unavailable", "bad", lambda row: f"{_unserved(row)}{reach(row)}")
-    yield from _shared(effect, "added", "added", "good", lambda row: f"{_copy(row)}{reach(row)}")
-    yield from _shared(effect, "changed", "changed", "plain", lambda row: f"{_changed(row)}{reach(row)}")
-    yield from _shared(effect, "removed", "removed", "doubtful", lambda row: f"{_was(row)}{reach(row)}")
-    yield from _shared(effect, "held", "held", "bad", _held)
-    yield from _shared(effect, "dangling", "dangling", "doubtful", _dangling)
+    reach = reach_among(read if isinstance(read, int) else 0)
+    yield from _sort(effect, "colliding", "collides", "bad", colliding)
+    yield from _shared(effect, "unavailable", "unavailable", "bad", lambda row: f"{unserved(row)}{reach(row)}")
+    yield from _shared(effect, "added", "added", "good", lambda row: f"{with_version(row)}{reach(row)}")
+    yield from _shared(effect, "changed", "changed", "plain", lambda row: f"{changed(row)}{reach(row)}")
+    yield from _shared(effect, "mended", "mended", "good", lambda row: f"{with_version(row)} loads again{reach(row)}")
+    yield from _shared(effect, "removed", "removed", "doubtful", lambda row: f"{with_earlier_version(row)}{reach(row)}")
+    yield from _shared(effect, "held", "held", "bad", held)
+    yield from _shared(effect, "dangling", "dangling", "doubtful", dangling)
     yield from _rules(effect)
     yield from _elsewhere(effect, "refused", "refused", "bad", "{copy} is refused from now on")
     yield from _elsewhere(effect, "unavailable", "unavailable", "bad", "nobody serves {name} any more")
@@ -123,28 +151,28 @@ def _of_central(effect: Mapping[str, Json]) -> Iterator[Line]:
 
 def _rules(effect: Mapping[str, Json]) -> Iterator[Line]:
     rules = effect.get("rules")
-    yield from _listed(rules, "required", "required", "bad", lambda row: f"{_name(row)} from now on{_reasons(row)}")
+    yield from _listed(rules, "required", "required", "bad", lambda row: f"{named(row)} from now on{because(row)}")
     yield from _listed(
         rules,
         "no_longer_required",
         "not required",
         "bad",
-        lambda row: f"{_name(row)} any more: copies of it may serve ({_grounds(row)} said so)",
+        lambda row: f"{named(row)} any more: copies of it may serve ({grounds_of(row)} said so)",
     )
     # A rule by name that made or unmade a requirement is told by that already.
     told = {row.get("name") for name in ("required", "no_longer_required") for row in items_of(rules, name)}
-    yield from _listed(rules, "marks_added", "rule added", "plain", _mark, lambda row: row.get("name") not in told)
+    yield from _listed(rules, "marks_added", "rule added", "plain", marked, lambda row: row.get("name") not in told)
     yield from _listed(
-        rules, "marks_removed", "rule removed", "doubtful", _mark, lambda row: row.get("name") not in told
+        rules, "marks_removed", "rule removed", "doubtful", marked, lambda row: row.get("name") not in told
     )
-    yield from _listed(rules, "waivers_added", "waiver added", "doubtful", _waiver)
-    yield from _listed(rules, "waivers_removed", "waiver ended", "plain", _waiver)
+    yield from _listed(rules, "waivers_added", "waiver added", "doubtful", waived)
+    yield from _listed(rules, "waivers_removed", "waiver ended", "plain", waived)
     yield from _listed(
         rules,
         "waivers_moved",
         "waiver moved",
         "doubtful",
-        lambda row: f"{_waiver(row)} instead of {shown(row.get('until_before'))}",
+        lambda row: f"{waived(row)} instead of {shown(row.get('until_before'))}",
     )
     # Of those in the policy file each is a problem of its own.
     yield from _listed(
@@ -152,7 +180,7 @@ def _rules(effect: Mapping[str, Json]) -> Iterator[Line]:
         "unmatched",
         "no match",
         "bad",
-        _unmatched,
+        unmatched,
         lambda row: row.get("kind") == "waiver" or row.get("origin") == "api",
     )
 
@@ -163,12 +191,12 @@ def _repositories(places: Row) -> Iterator[Line]:
         return
     count, items = changed.get("count"), changed.get("items")
     if registered > read:
-        yield Line("", f"{_many(registered - read, 'repository')} not read yet, and left out of this.")
+        yield Line("", f"{many(registered - read, 'repository')} not read yet, and left out of this.")
     if not count or not isinstance(count, int):
         if registered:
-            yield Line("catalogs", f"none of {_many(read, 'repository')} changes")
+            yield Line("catalogs", f"none of {many(read, 'repository')} changes")
         return
-    whose = f"{count} of {_many(read, 'repository')} change"
+    whose = f"{count} of {many(read, 'repository')} change"
     if count < read and isinstance(items, list):
         named = ", ".join(shown(item) for item in items[:IDS_SHOWN_MAX])
         whose += f": {named}" + (f" and {count - IDS_SHOWN_MAX} more" if count > IDS_SHOWN_MAX else "")
@@ -190,7 +218,7 @@ def _elsewhere(effect: Mapping[str, Json], sort: str, label: str, tone: Tone, se
 
     def say(row: Row) -> str:
         team = f" ({shown(row.get('team'))})" if row.get("team") else ""
-        said = sentence.format(copy=f"its {_copy(row)}", name=_name(row), until=shown(row.get("until")))
+        said = sentence.format(copy=f"its {with_version(row)}", name=named(row), until=shown(row.get("until")))
         return f"{shown(row.get('repository'))}{team}: {said}"
 
     rows = [row for row in rows_of(effect, sort) if row.get("repository") is not None]
@@ -215,122 +243,3 @@ def _bounded(rows: list[Row], count: int, label: str, tone: Tone, say: Callable[
         yield Line(label, say(row), tone)
     if count > SHOWN_MAX:
         yield Line(label, f"and {count - min(len(rows), SHOWN_MAX)} more; as JSON they are listed", tone)
-
-
-def _name(row: Row) -> str:
-    return shown(row.get("name"))
-
-
-def _copy(row: Row) -> str:
-    version = row.get("version")
-    return f"{_name(row)} {shown(version)}" if version else _name(row)
-
-
-def _was(row: Row) -> str:
-    version = row.get("version_before")
-    return f"{_name(row)} {shown(version)}" if version else _name(row)
-
-
-def _changed(row: Row) -> str:
-    before, after = row.get("version_before"), row.get("version")
-    if after is None:
-        return f"{_was(row)} does not load any more"
-    if before is None:
-        return f"{_copy(row)} loads again"
-    if before == after:
-        return f"{_copy(row)}, under the same version"
-    return f"{_name(row)} {shown(before)} -> {shown(after)}"
-
-
-def _refused(row: Row) -> str:
-    there = "" if row.get("new") else "; it was so before"
-    serves = _serving(row)
-    return f"{_copy(row)}: required here{_reasons(row)}, so {serves}{there}"
-
-
-def _colliding(row: Row) -> str:
-    return f"{_name(row)}: two files claim it, and neither is chosen; {_serving(row)}"
-
-
-def _held(row: Row) -> str:
-    return f"{_name(row)}: its newest file does not load, so {shown(row.get('version'))} stays"
-
-
-def _shadowing(row: Row) -> str:
-    before = row.get("before")
-    version = before.get("version") if isinstance(before, Mapping) and before.get("serves") == "central" else None
-    return f"{_copy(row)}: serves here instead of central's{f' {shown(version)}' if version else ''}"
-
-
-def _dangling(row: Row) -> str:
-    return f"{_name(row)} names {shown(row.get('replaced_by'))} as its replacement, which is not served any more"
-
-
-def _removed(row: Row) -> str:
-    after = row.get("after")
-    if isinstance(after, Mapping) and after.get("serves") == "central":
-        return f"{_was(row)}: central's {shown(after.get('version'))} serves from now on"
-    return f"{_was(row)}: nobody serves it any more"
-
-
-def _serving(row: Row) -> str:
-    after = row.get("after")
-    serves = after.get("serves") if isinstance(after, Mapping) else None
-    if serves is None or not isinstance(after, Mapping):
-        return "nobody serves it"
-    whose = "central's" if serves == "central" else "its own"
-    return f"{whose} {shown(after.get('version'))} serves"
-
-
-def _unserved(row: Row) -> str:
-    after = row.get("after")
-    if isinstance(after, Mapping) and after.get("outcome") == "required_missing":
-        return f"{_name(row)}: still required by name, so nobody may serve it"
-    return f"{_name(row)}: nobody serves it"
-
-
-def _reach(read: int) -> Callable[[Row], str]:
-    def say(row: Row) -> str:
-        reach = row.get("repositories")
-        if not read or not isinstance(reach, int):
-            return ""
-        return f": in {reach} of {_many(read, 'repository')}"
-
-    return say
-
-
-def _reasons(row: Row) -> str:
-    reasons = row.get("reasons")
-    said = " ".join(shown(reason) for reason in reasons) if isinstance(reasons, list) else ""
-    return f' ("{said}")' if said else ""
-
-
-def _grounds(row: Row) -> str:
-    by = row.get("by")
-    return " and ".join(shown(ground) for ground in by) if isinstance(by, list) and by else "a rule"
-
-
-def _subject(row: Row) -> str:
-    return f"the tag {shown(row.get('tag'))}" if row.get("name") is None else _name(row)
-
-
-def _mark(row: Row) -> str:
-    reason = row.get("reason")
-    return f"{_subject(row)} is required" + (f' ("{shown(reason)}")' if reason else "")
-
-
-def _waiver(row: Row) -> str:
-    return f"{shown(row.get('repository'))} may serve its own {_name(row)} until {shown(row.get('until'))}"
-
-
-def _unmatched(row: Row) -> str:
-    there = "" if row.get("new") else " (it was so before)"
-    if row.get("kind") == "waiver":
-        return f"the waiver of {shown(row.get('repository'))} for {_name(row)}: {shown(row.get('why'))}{there}"
-    origin = "a mark through the API" if row.get("origin") == "api" else "a rule of the policy file"
-    return f"{origin} requires {_subject(row)}, which {shown(row.get('why'))}{there}"
-
-
-def _many(count: int, noun: str) -> str:
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{count:,} {noun if count == 1 else plural}"

@@ -203,7 +203,7 @@ def central_subjects(entries: Sequence[Json]) -> list[Subject]:
 
 def touched_names(effect: Mapping[str, Json] | None) -> frozenset[str]:
     """The names of the source's own playbooks that a change adds, changes or lets serve."""
-    sorts = ("added", "changed", "freed", "waived", "shadowing")
+    sorts = ("added", "changed", "mended", "freed", "waived", "shadowing")
     return frozenset(str(row.get("name")) for sort in sorts for row in rows_of(effect, sort))
 
 

@@ -122,6 +122,16 @@ def test_a_file_that_breaks_is_held_and_said_to_be(forge: Forge, tmp_path: Path)
     assert (found["exit"], names(found)) == (1, {"held": ["drain"]})
 
 
+def test_a_file_that_is_mended_is_said_to_be(forge: Forge, tmp_path: Path):
+    copy = forge.clone("payments", tmp_path)
+    good = (copy / "playbooks" / "drain.yaml").read_text()
+    (copy / "playbooks" / "drain.yaml").write_text("playbook: 1\nname: drain\n")
+    git(copy, "commit", "-qam", "broken")
+    (copy / "playbooks" / "drain.yaml").write_text(good)
+    result = run("check", str(copy), "--registry", forge.url, "--base", "HEAD", "--format", "json", REGISTRY_TOKEN=None)
+    assert names(json.loads(result.stdout)) == {"mended": ["drain"]}
+
+
 def test_without_a_base_the_working_copy_is_compared_with_what_is_in_force(forge: Forge, tmp_path: Path):
     copy = forge.clone("payments", tmp_path)
     (copy / "playbooks" / "drain.yaml").write_text("playbook: 1\nname: drain\n")

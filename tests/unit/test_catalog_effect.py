@@ -59,6 +59,11 @@ def test_a_copy_of_a_required_name_that_does_not_load_is_refused_too():
     assert found[Sort.REFUSED] == ["deploy"]
 
 
+def test_a_file_that_loads_again_is_mended():
+    assert change(local(mine("own", CopyState.HELD)), local(mine("own"))) == {Sort.MENDED: ["own"]}
+    assert change(local(mine("own", CopyState.BROKEN)), local(mine("own"))) == {Sort.MENDED: ["own"]}
+
+
 def test_two_files_that_claim_a_name_collide_and_nobody_serves_it():
     found = change(local(mine("own")), local(mine("own", CopyState.AMBIGUOUS)))
     assert found == {Sort.CHANGED: ["own"], Sort.COLLIDING: ["own"], Sort.UNAVAILABLE: ["own"]}
