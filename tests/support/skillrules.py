@@ -77,10 +77,11 @@ class Copy:
 
 @dataclass
 class Side:
-    """A repository at one commit: its copies by name, and every skill that is read there."""
+    """A repository at one commit: its copies by name, every skill that is read there, and each path's root."""
 
     copies: dict[str, Copy]
     skills: dict[str, Skill]
+    places: dict[str, int]
 
     @cached_property
     def broken(self) -> set[str]:
@@ -120,7 +121,8 @@ def side_of(tree: Tree, globs: Iterable[str] = USUAL) -> Side:
         shown: (place, read_skill(shown, tree.files[own], tree.blobs[tree.files[own]]))
         for own, (place, shown) in places.items()
     }
-    return Side(_copies(tree, read.values()), {path: skill for path, (_, skill) in read.items()})
+    skills = {path: skill for path, (_, skill) in read.items()}
+    return Side(_copies(tree, read.values()), skills, {path: place for path, (place, _) in read.items()})
 
 
 def _copies(tree: Tree, read: Iterable[tuple[int, Skill]]) -> dict[str, Copy]:
