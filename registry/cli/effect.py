@@ -95,7 +95,7 @@ def _about(effect: Mapping[str, Json]) -> Iterator[Line]:
         )
     if effect.get("registered") is False:
         yield Line("", "The repository is not registered: this is what would be, once it is.")
-    if effect.get("same_loader") is False:
+    if effect.get("same_loader") is False and effect.get("compared_with") == "in-force":
         yield Line(
             "", "The registry reads files by another version of the rules: what is told as changed may be the same."
         )

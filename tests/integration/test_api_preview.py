@@ -10,6 +10,7 @@ import pytest
 from api_registry import AS_ADMIN, Bare, bare
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from world import ADMIN as ADMIN_PRINCIPAL
 from world import World, playbook, running
 
 from registry.api.preview import VALUES_MAX
@@ -320,3 +321,25 @@ def test_a_reader_needs_no_other_scope(unread: Bare):
 def test_paths_lead_nowhere(registry: Bare, tmp_path: Path):
     answer = ask(registry, body(copy(path="../../../../etc/passwd"), repository="a.example/b/c"))
     assert answer.json()["effect"]["added"]["items"][0]["path"] == "../../../../etc/passwd"
+
+
+def test_what_repositories_have_is_followed(registry: Bare, world: World):
+    change = body(
+        copy("deploy", required=True), copy("drain", required=True), copy("late", required=True), role="central"
+    )
+    assert "late" not in names(ask(registry, change), "refused")
+    world.service("late", {"playbooks/late.yaml": playbook("late")})
+    try:
+        assert "late" in names(ask(registry, change), "refused")
+    finally:
+        world.services.repositories.deregister(ADMIN_PRINCIPAL, "github.com/acme/late")
+    assert "late" not in names(ask(registry, change), "refused")
+
+
+@pytest.mark.parametrize(
+    ("code", "said"), [("no-stop", ["Of a file"]), ("too-large", ["HTTP status 413", "Of a file"])]
+)
+def test_a_problem_of_a_file_has_its_page(registry: Bare, code: str, said: list[str]):
+    answer = registry.ask("GET", f"/problems/{code}")
+    assert answer.status_code == 200
+    assert all(text in answer.text for text in said)
