@@ -20,6 +20,7 @@ from policies.rules import (
     standing,
     tighten,
     unmatched,
+    waived,
     weakens,
 )
 
@@ -130,6 +131,23 @@ def test_a_waiver_lifts_every_ground_at_once() -> None:
 
 def test_a_waiver_of_what_nobody_requires_has_no_effect() -> None:
     assert stands(RuleSet(waivers=(waiver(),))) == Standing(Requirement.NO)
+
+
+def test_a_standing_that_is_known_is_waived_as_one_that_is_looked_up() -> None:
+    rules = RuleSet(marks=(mark(),), waivers=(waiver(),))
+    known = stands(rules, repository=None)
+    assert waived(known, rules, name="deploy-rollback", repository=HERE, on=LAST_DAY) == stands(rules)
+    assert waived(known, rules, name="deploy-rollback", repository="a.example/b/c", on=LAST_DAY) == known
+
+
+def test_what_is_not_required_cannot_be_waived() -> None:
+    no = Standing(Requirement.NO)
+    rules = RuleSet(waivers=(waiver(),))
+    assert waived(no, rules, name="deploy-rollback", repository=HERE, on=LAST_DAY) is no
+
+
+def test_an_unmatched_mark_gets_no_nearest_name_where_none_is_wanted() -> None:
+    assert unmatched(RuleSet(marks=(mark("deploy-rolback"),)), {"deploy-rollback": ()}, nearest_max=0)[0][1] is None
 
 
 def test_of_several_waivers_the_one_that_holds_longest_is_named() -> None:
