@@ -7,7 +7,7 @@ import hashlib
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Final, cast
+from typing import Any, Final, cast
 
 import rfc8785
 from pydantic_core import to_json
@@ -15,29 +15,32 @@ from pydantic_core import to_json
 Json = Mapping[str, "Json"] | Sequence["Json"] | str | int | float | bool | None
 
 _SAFE_INTEGER: Final = 2**53 - 1
-# Where pydantic's writer and the RFC agree on the spelling of a float that has a fraction.
-_SMALL_FLOAT: Final = 1e-5
-_LARGE_FLOAT: Final = 1e21
 # Below these code points, Python's order of texts is that of their UTF-16, which the RFC asks for.
 _SURROGATES_FROM: Final = "\ud800"
+# Floats that the compiled writer spells as 1e-6, 1e+16 and 1.0 where the RFC has 0.000001, 10000000000000000 and 1.
+_SMALL, _LARGE = (1e-6, 1e-5), 1e21
+_EXPONENTS = range(-6, 21)
+_NUMBER = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|(-?)([0-9]+)(?:\.([0-9]+))?(?:e([+-]?[0-9]+))?')
 DIGEST_PATTERN = re.compile(r"sha256:[0-9a-f]{64}")
 
 
 class _Unusual(Exception):
-    """Something that the fast writer may spell in another way than the RFC."""
+    """Something that is left to the exact writer, which also says what the RFC cannot write."""
 
 
 def canonical(value: Json) -> bytes:
     """RFC 8785 bytes of `value`.
 
     Raises ValueError for what the RFC cannot write: integers beyond ±(2^53-1), non-finite numbers, lone
-    surrogates, keys that are not text.
+    surrogates, keys that are not text. It is pydantic's compiled writer that writes, wherever it is known to agree.
     """
+    respelt: list[float] = []
     try:
-        usual = _ordered(value)
+        usual = _ordered(value, respelt)
     except _Unusual:
         return rfc8785.dumps(cast("dict[str, str]", value))
-    return to_json(usual)
+    written = to_json(usual)
+    return _NUMBER.sub(_spelling, written) if respelt else written
 
 
 def digest_of(data: bytes) -> str:
@@ -50,32 +53,52 @@ def is_digest(text: str) -> bool:
     return DIGEST_PATTERN.fullmatch(text) is not None
 
 
-def _ordered(value: object) -> object:
-    """`value` as pydantic's writer, a compiled one, has to be given it to write what the RFC says.
+def _ordered(value: Any, respelt: list[float]) -> object:  # noqa: ANN401, C901, PLR0912 - called for every value
+    """`value` as the compiled writer has to be given it.
 
     Keys in order, and texts beyond ASCII as UTF-8: from a text, the writer would leave a second copy in memory for as
-    long as the text lives. Raises _Unusual for floats and keys on which the two do not agree, for subclasses, and for
-    everything that the RFC cannot write.
+    long as the text lives. Floats that it spells in another way go to `respelt`.
     """
     kind = type(value)
     if kind is str:
-        text = cast("str", value)
-        return text if text.isascii() else text.encode()
+        return value if value.isascii() else value.encode()
     if kind is dict:
-        members = cast("dict[object, object]", value)
-        for key in members:
+        for key in value:
             if type(key) is not str or not (key.isascii() or max(key) < _SURROGATES_FROM):
                 raise _Unusual
-        return {key: _ordered(members[key]) for key in sorted(cast("dict[str, object]", members))}
+        return {key: _ordered(value[key], respelt) for key in sorted(value)}
     if kind is list or kind is tuple:
-        return [_ordered(item) for item in cast("Sequence[object]", value)]
+        items = None
+        for at, item in enumerate(value):
+            new = _ordered(item, respelt)
+            if new is not item:
+                # Only then: the copy of a large list that nobody needs costs as much as writing it.
+                items = list(value) if items is None else items
+                items[at] = new
+        return value if items is None else items
     if kind is float:
-        size = abs(cast("float", value))
-        if not (size >= _LARGE_FLOAT or (size >= _SMALL_FLOAT and size % 1)) or size == math.inf:
+        size = abs(value)
+        if not size < math.inf:
             raise _Unusual
+        if _SMALL[0] <= size < _SMALL[1] or (size < _LARGE and value.is_integer()):
+            respelt.append(value)
     elif kind is int:
-        if not -_SAFE_INTEGER <= cast("int", value) <= _SAFE_INTEGER:
+        if not -_SAFE_INTEGER <= value <= _SAFE_INTEGER:
             raise _Unusual
     elif kind is not bool and value is not None:
         raise _Unusual
     return value
+
+
+def _spelling(found: re.Match[bytes]) -> bytes:
+    """A number as the RFC spells it, which is without an exponent from 1e-6 up to 1e21; a text as it is."""
+    sign, whole, fraction, power = found.groups()
+    if whole is None or (power is None and fraction != b"0"):
+        return found[0]
+    if power is None:
+        return whole if whole == b"0" else sign + whole
+    exponent = int(power)
+    if exponent not in _EXPONENTS:
+        return found[0]
+    digits = whole + (fraction or b"")
+    return sign + (b"0." + b"0" * (-exponent - 1) + digits if exponent < 0 else digits.ljust(exponent + 1, b"0"))

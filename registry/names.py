@@ -32,6 +32,8 @@ def name_key(text: str) -> str | None:
     """
     if len(text) > 4 * NAME_LENGTH_MAX:
         return None
+    if len(text) <= NAME_LENGTH_MAX and _NAME.fullmatch(text):
+        return text
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text.strip()).casefold()).strip()
     key = _SEPARATORS.sub("-", folded)
     return key if len(key) <= NAME_LENGTH_MAX and _NAME.fullmatch(key) else None

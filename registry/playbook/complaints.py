@@ -1,6 +1,6 @@
 """What the models find wrong, said as problems: code, place and a sentence that helps."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
@@ -8,9 +8,9 @@ from typing import Final
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from registry.names import NAME_LENGTH_MAX, name_key
+from registry.names import name_key
 from registry.playbook.document import DATE_PATTERN, EXTENSION_PREFIX, NAME_SHAPE
-from registry.playbook.spelling import quoted, suggestion
+from registry.playbook.spelling import NAME_RULE, key_like, quoted, suggestion
 from registry.playbook.text import Path
 
 _KINDS = {
@@ -21,7 +21,10 @@ _KINDS = {
     "bool_type": "true or false",
 }
 
+_SWITCHES: Final = {"yes": "true", "on": "true", "y": "true", "no": "false", "off": "false", "n": "false"}
 _NOTHING: Final = object()
+_ERRORS_MAX: Final = 500
+_WINDOW: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +41,82 @@ def complaints(
     model: type[BaseModel], data: object, known: Callable[[Path], tuple[str, ...]], *, at_most: int
 ) -> list[Complaint]:
     """The first `at_most` things that `model` refuses in plain `data`; `known` gives the keys of a mapping."""
+    if isinstance(data, Mapping):
+        # Thousands of these would be thousands of complaints, all but a few of them dropped below.
+        keys = known(())
+        unknown = (key for key in data if key not in keys and not key.startswith(EXTENSION_PREFIX))
+        shown = {*keys, *islice(unknown, at_most)}
+        data = {key: value for key, value in data.items() if key in shown}
+    return list(islice(_said(_errors(model, data), data, known), at_most))
+
+
+def _errors(model: type[BaseModel], data: object) -> Iterator[ErrorDetails]:
+    """What a model refuses; of a document with thousands of errors, as many as a window of its long lists shows.
+
+    To put one error into words costs ten times as much as to find it.
+    """
+    error = _refused(model, data)
+    if error is None or error.error_count() <= _ERRORS_MAX:
+        yield from _details(error)
+        return
+    shown = 0
+    for start in range(0, _longest(data), _WINDOW):
+        for each in _details(_refused(model, _windowed(data, start))):
+            path, is_in_window = _shifted(each["loc"], data, start)
+            if is_in_window or not start:
+                shown += 1
+                yield {**each, "loc": path}
+        if shown:
+            return
+    yield from _details(error)
+
+
+def _refused(model: type[BaseModel], data: object) -> ValidationError | None:
     try:
         model.model_validate(data)
     except ValidationError as error:
-        return list(islice(_said(error, data, known), at_most))
-    return []
+        return error
+    return None
 
 
-def _said(error: ValidationError, data: object, known: Callable[[Path], tuple[str, ...]]) -> Iterator[Complaint]:
-    for each in error.errors(include_url=False, include_input=False):
+def _details(error: ValidationError | None) -> list[ErrorDetails]:
+    return error.errors(include_url=False, include_input=False) if error is not None else []
+
+
+def _longest(data: object) -> int:
+    """How many items the longest list in plain data has."""
+    values = data.values() if isinstance(data, Mapping) else data if isinstance(data, list) else ()
+    own = len(data) if isinstance(data, list) else 0
+    return max(own, *(_longest(each) for each in values if isinstance(each, dict | list)), 0)
+
+
+def _windowed(data: object, start: int) -> object:
+    """The data with only a window of each list that is longer than one."""
+    if isinstance(data, Mapping):
+        return {key: _windowed(each, start) for key, each in data.items()}
+    if isinstance(data, list):
+        shown = data[start : start + _WINDOW] if len(data) > _WINDOW else data
+        return [_windowed(each, start) for each in shown]
+    return data
+
+
+def _shifted(path: Path, data: object, start: int) -> tuple[Path, bool]:
+    """Where a path into a window leads in the whole data, and whether it leads through a list of which that is one."""
+    whole: Path = ()
+    is_in_window = False
+    for part in path:
+        at = part
+        if isinstance(part, int) and isinstance(data, list) and len(data) > _WINDOW:
+            at, is_in_window = part + start, True
+        whole = (*whole, at)
+        data = _member(data, at)
+    return whole, is_in_window
+
+
+def _said(
+    errors: Iterable[ErrorDetails], data: object, known: Callable[[Path], tuple[str, ...]]
+) -> Iterator[Complaint]:
+    for each in errors:
         at = _existing(each, data)
         last = at[-1] if at else ""
         if each["type"] == "extra_forbidden":
@@ -66,7 +136,8 @@ def _about_value(each: ErrorDetails, at: Path, value: object) -> Complaint:
     if value is None:
         return Complaint("field-type", at, f"{_where(at)} is empty: fill it in or leave it out.")
     if kind in _KINDS:
-        return Complaint("field-type", at, f"{_where(at)} must be {_KINDS[kind]}, not {_kind_of(value)}.")
+        message = f"{_where(at)} must be {_KINDS[kind]}, not {_kind_of(value)}{_mend(_KINDS[kind], value)}."
+        return Complaint("field-type", at, message)
     if kind == "literal_error":
         return Complaint("field-type", at, f"{_where(at)} must be {context.get('expected')}.")
     if kind == "string_too_long" or context.get("pattern") == NAME_SHAPE:
@@ -80,13 +151,22 @@ def _about_value(each: ErrorDetails, at: Path, value: object) -> Complaint:
     return Complaint("field-type", at, f"{_where(at)} {said}")
 
 
+def _mend(wanted: str, value: object) -> str:
+    """How a value of the wrong kind often came about, as the end of a sentence; "" where nothing tells."""
+    if wanted == "text" and isinstance(value, Mapping) and len(value) == 1:
+        return ": if it is one text that has a colon in it, put the whole text in quotes"
+    if wanted == "text" and isinstance(value, list | bool | int | float):
+        return ": put it in quotes if it is text"
+    if wanted == "a list" and isinstance(value, str):
+        return ": write a space behind each -" if value.startswith("-") else ": write [ before it and ] behind it"
+    if wanted == "true or false" and isinstance(value, str) and value.casefold() in _SWITCHES:
+        return f": write {_SWITCHES[value.casefold()]}"
+    return ""
+
+
 def _about_name(at: Path, value: str) -> Complaint:
-    key = name_key(value)
-    hint = (
-        f"write {key}."
-        if key
-        else f"use lower-case letters, digits and single hyphens, {NAME_LENGTH_MAX} characters at most."
-    )
+    key = name_key(value) or key_like(value)
+    hint = f"write {key}." if key else NAME_RULE
     return Complaint("name-invalid", at, f"{quoted(value)} is not how a playbook's name is written: {hint}")
 
 

@@ -6,23 +6,25 @@ a warning; an error is left for what makes a document useless or unsafe.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from itertools import islice
 from typing import Final
 
 from registry.digest import Json, canonical, digest_of
-from registry.names import NAME_LENGTH_MAX, name_key
+from registry.names import name_key
+from registry.playbook.atlas import Spot
+from registry.playbook.findings import Findings
 from registry.playbook.limits import Limits
-from registry.playbook.load import Atlas, Loaded
+from registry.playbook.load import Loaded
 from registry.playbook.model import Level, Playbook, Problem
 from registry.playbook.native import Role, Verdict
-from registry.playbook.problems import PROBLEM_CODES, problem
 from registry.playbook.settling import OutOfRange, settled, unsettled
-from registry.playbook.spelling import nearest, quoted, suggestion
-from registry.playbook.text import Data, Path
+from registry.playbook.spelling import NAME_RULE, key_like, nearest, quoted, suggestion
+from registry.playbook.text import Path
 
 HINTS_MAX: Final = 8
 HINT_WORDS_MAX: Final = 64
 MISSPELT_KEYS_MAX: Final = 64
+NUMBERS_MAX: Final = 50
 VERSION_FROM_BLOB: Final = "0.0.0+"
 BLOB_DIGITS: Final = 12
 _BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
@@ -30,52 +32,51 @@ _KINDS: Mapping[type, str] = {str: "text", list: "a list", dict: "a mapping", bo
 
 
 class Notes:
-    """The problems of one document, collected with the places of its values."""
+    """The problems of one document of another tool's format."""
 
     def __init__(self, loaded: Loaded, *, path: str, blob: str, role: Role, limits: Limits) -> None:
         self.loaded = loaded
         self.path = path
         self.blob = blob
         self.role = role
-        self.atlas = Atlas(loaded, limits)
-        self.name: str | None = None
         self._limits = limits
-        self._problems: list[Problem] = []
+        self._findings = Findings(loaded, path, limits)
         self._hints_left = HINTS_MAX
 
     @property
-    def stopped(self) -> bool:
-        """Whether one of the problems is an error."""
-        return any(each.level is Level.ERROR for each in self._problems)
+    def name(self) -> str | None:
+        """The key of the playbook, once it is known."""
+        return self._findings.name
+
+    @name.setter
+    def name(self, key: str | None) -> None:
+        self._findings.name = key
 
     @property
     def problems(self) -> tuple[Problem, ...]:
         """The problems, errors first and then by place, as many as one file may have."""
-        ordered = sorted(
-            self._problems, key=lambda each: (each.level is not Level.ERROR, each.line, each.column, each.code)
-        )
-        return tuple(ordered[: self._limits.problems_per_file])
+        return self._findings.problems()
 
     @property
     def full(self) -> bool:
         """Whether further warnings are dropped; a file with thousands of them is told of the first ones."""
-        return len(self._problems) >= self._limits.problems_per_file
+        return self._findings.full
 
     def at_value(self, code: str, at: Path, message: str) -> None:
         """A problem of the value at `at`."""
-        self._add(code, lambda: self.atlas.value(at), message)
+        self._findings.add(code, Spot(at), message)
 
     def at_key(self, code: str, at: Path, message: str) -> None:
         """A problem of the key that `at` ends with."""
-        self._add(code, lambda: self.atlas.key(at), message)
+        self._findings.add(code, Spot(at, on_key=True), message)
 
     def on_file(self, code: str, message: str) -> None:
         """A problem of the file as a whole."""
-        self._add(code, lambda: (1, 1), message)
+        self._findings.add(code, None, message)
 
     def unknown(self, at: Path, message: str) -> None:
         """The warning that a key is kept and says nothing here; only in the native format is that an error."""
-        self._add("unknown-key", lambda: self.atlas.key(at), message, Level.WARNING)
+        self._findings.add("unknown-key", Spot(at, on_key=True), message, Level.WARNING)
 
     def mismatch(self, at: Path, wanted: str, found: Json) -> None:
         """The warning that a value is kept though it is of the wrong kind."""
@@ -90,14 +91,8 @@ class Notes:
 
     def verdict(self, playbook: Callable[[], Playbook]) -> Verdict:
         """What the document came to, once everything is checked."""
-        made = None if self.stopped else playbook()
+        made = None if self._findings.stopped else playbook()
         return Verdict(made, self.problems)
-
-    def _add(self, code: str, place: Callable[[], tuple[int, int]], message: str, level: Level | None = None) -> None:
-        if self.full and (level or PROBLEM_CODES[code].level) is not Level.ERROR:
-            return
-        found = problem(code, self.path, place(), message, name=self.name)
-        self._problems.append(found if level is None else replace(found, level=level))
 
 
 def kind_of(value: Json) -> str:
@@ -105,21 +100,12 @@ def kind_of(value: Json) -> str:
     return "empty" if value is None else _KINDS.get(value.__class__, "a number")
 
 
-def as_text(value: Data) -> Json:
-    """A loaded value with every number as the text it was written as, so that nothing of it is lost."""
-    if isinstance(value, str):
-        return str(value)
-    if isinstance(value, dict):
-        return {key: as_text(each) for key, each in value.items()}
-    return [as_text(each) for each in value] if isinstance(value, list) else value
-
-
 def json_fields(notes: Notes) -> dict[str, Json] | None:
     """The fields of a JSON document, or None where a number in them is none that JSON carries exactly."""
     try:
         return settled(notes.loaded.data, numbers_are_text=False)
     except OutOfRange:
-        for at, source in unsettled(notes.loaded.data, numbers_are_text=False):
+        for at, source in islice(unsettled(notes.loaded.data, numbers_are_text=False), NUMBERS_MAX):
             message = f"{quoted(source, chars=24)} is no number that JSON carries exactly: put it in quotes."
             notes.at_value("number-out-of-range", at, message)
         return None
@@ -130,8 +116,9 @@ def take_name(notes: Notes, written: str, at: Path) -> str | None:
     key = name_key(written)
     notes.name = key
     if key is None:
-        rule = f"use lower-case letters, digits and single hyphens, {NAME_LENGTH_MAX} characters at most."
-        notes.at_value("name-invalid", at, f"{quoted(written)} is no playbook's name: {rule}")
+        like = key_like(written)
+        hint = f"write {like}, for example; {NAME_RULE}" if like else NAME_RULE
+        notes.at_value("name-invalid", at, f"{quoted(written)} is no playbook's name: {hint}")
     elif key != written:
         notes.at_value("name-spelling", at, f"{quoted(written)} is listed as {key}: write {key}.")
     return key

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from registry.names import name_key
-from registry.playbook.candidates import MARKER, claimed_key, claimed_required, has_marker
-from registry.playbook.json_text import outline
-from registry.playbook.limits import DEFAULT_LIMITS, Limits
+from registry.playbook.candidates import MARKER, Speech
+from registry.playbook.json_tokens import root_members
 from registry.playbook.load import Syntax
 from registry.playbook.openplaybook import OPENPLAYBOOK_ENDING, OPENPLAYBOOK_MARKS, stem_of
 from registry.playbook.runbook import RUNBOOK_ENDING, RUNBOOK_MARKS
@@ -34,6 +33,7 @@ _NAMES: Mapping[Form, tuple[Path, ...]] = {
     Form.RUNBOOK: (("runbook_id",),),
     Form.OPENPLAYBOOK: (("name",), ("manifest", "name")),
 }
+_LOOKED_INTO = frozenset({"manifest"})
 _SHOWN = frozenset({("required",), *(place for places in _NAMES.values() for place in places)})
 
 
@@ -65,26 +65,26 @@ class Shown:
     required: bool | None
 
 
-def shown_in(form: Form, path: str, text: str, syntax: Syntax, *, limits: Limits = DEFAULT_LIMITS) -> Shown | None:
+def shown_in(form: Form, path: str, text: str, syntax: Syntax) -> Shown | None:
     """What `text` still shows, `form` being the format of its name; None where it means to be no playbook.
 
     What a skill is called that has no front matter is not guessed from its folder.
     """
     if syntax is Syntax.JSON:
-        return _shown_in_json(form, path, text, limits)
-    if form is Form.NATIVE and not has_marker(text, syntax, limits=limits):
+        return _shown_in_json(form, path, text)
+    speech = Speech(text, syntax)
+    if form is Form.NATIVE and not speech.has_marker():
         return None
-    return Shown(form, claimed_key(text, syntax, limits=limits), claimed_required(text, syntax, limits=limits))
+    return Shown(form, speech.key(), speech.required())
 
 
-def _shown_in_json(form: Form, path: str, text: str, limits: Limits) -> Shown | None:
+def _shown_in_json(form: Form, path: str, text: str) -> Shown | None:
     members: set[str] = set()
     values: dict[Path, str] = {}
-    for member in outline(text, limits=limits):
-        if member.is_key:
-            if len(member.path) == 1:
-                members.add(str(member.path[0]))
-        elif member.path in _SHOWN:
+    for member in root_members(text, inside=_LOOKED_INTO):
+        if len(member.path) == 1:
+            members.add(str(member.path[0]))
+        if member.path in _SHOWN:
             values.setdefault(member.path, member.source)
     found = form_of_members(form, members)
     if found is None:

@@ -12,8 +12,8 @@ from urllib.parse import unquote
 import jsonschema_rs
 
 from registry.digest import Json
-from registry.playbook.limits import DEFAULT_LIMITS, Limits
-from registry.playbook.patterns import refusal_of
+from registry.playbook.limits import DEFAULT_LIMITS, Limits, nodes_and_levels
+from registry.playbook.patterns import PAIR_CHECKS_MAX, WEIGHT_MAX, judge
 from registry.playbook.spelling import quoted
 from registry.playbook.text import Path
 
@@ -55,6 +55,9 @@ def schema_fault(schema: Mapping[str, Json], *, limits: Limits = DEFAULT_LIMITS)
     """The first fault of an input schema, or None for one that can be used."""
     if schema.get("type") != "object":
         return SchemaFault(("type",), "inputs must be the schema of an object: write type: object.")
+    if nodes_and_levels(schema)[0] > limits.schema_nodes:
+        message = f"more than {limits.schema_nodes:,} keys and values: shorten the schema."
+        return SchemaFault((), message)
     try:
         jsonschema_rs.meta.validate({**schema, "$schema": DIALECT})
     except jsonschema_rs.ValidationError as error:
@@ -187,7 +190,7 @@ def _fault_of(path: Path, schema: Mapping[str, Json]) -> SchemaFault | None:
 
 
 def _pattern_fault(schema: Mapping[str, Json], limits: Limits) -> SchemaFault | None:
-    chars_left = limits.patterns_chars
+    chars_left, weight_left, checks_left = limits.patterns_chars, WEIGHT_MAX, PAIR_CHECKS_MAX
     seen: set[str] = set()
     for path, pattern in _patterns(schema):
         if pattern in seen:
@@ -196,8 +199,14 @@ def _pattern_fault(schema: Mapping[str, Json], limits: Limits) -> SchemaFault | 
         chars_left -= len(pattern)
         if chars_left < 0:
             return SchemaFault(path, f"all patterns together are longer than {limits.patterns_chars} characters.")
-        if why := refusal_of(pattern, limits=limits):
-            return SchemaFault(path, f"the pattern {quoted(pattern)} {why}")
+        found = judge(pattern, limits=limits)
+        if found.refusal:
+            return SchemaFault(path, f"the pattern {quoted(pattern)} {found.refusal}")
+        weight_left, checks_left = weight_left - found.weight, checks_left - found.checks
+        if weight_left < 0 or checks_left < 0:
+            return SchemaFault(
+                path, "all patterns together are too large or too intricate: write fewer or simpler ones."
+            )
     return None
 
 

@@ -1,6 +1,7 @@
 """How much of a file is read before it is refused (playbook-format.md, Reading hostile or sloppy files)."""
 
 from dataclasses import dataclass
+from typing import Any, Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,6 +11,7 @@ class Limits:
     file_bytes: int = 1 << 20
     depth_levels: int = 64
     nodes: int = 50_000
+    schema_nodes: int = 5_000
     problems_per_file: int = 50
     pattern_chars: int = 1_000
     patterns_chars: int = 10_000
@@ -19,3 +21,23 @@ class Limits:
 
 
 DEFAULT_LIMITS = Limits()
+
+_COLLECTIONS: Final = frozenset({dict, list})
+
+
+def nodes_and_levels(value: object) -> tuple[int, int]:
+    """How many keys and values plain data has, and how many levels; level by level, so that depth cannot hurt."""
+    nodes, levels = 1, 0
+    level: list[Any] = [value]
+    while level := [each for each in level if type(each) in _COLLECTIONS]:
+        levels += 1
+        below: list[Any] = []
+        for each in level:
+            if type(each) is dict:
+                nodes += len(each)
+                below += each.values()
+            else:
+                below += each
+        nodes += len(below)
+        level = below
+    return nodes, levels

@@ -1,24 +1,25 @@
 """A native document: loaded fields to a playbook, or the problems that stop it (playbook-format.md, Native format)."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final, Literal, cast
 
 from registry.digest import Json, canonical, digest_of
 from registry.names import name_key
+from registry.playbook.atlas import Spot
 from registry.playbook.complaints import complaints
 from registry.playbook.definitions import tool_remarks
 from registry.playbook.document import EXTENSION_PREFIX, SHAPES, FrontMatter, NativeDocument, known_keys
+from registry.playbook.findings import Findings
 from registry.playbook.inputs import DeclaredInputs, schema_fault
 from registry.playbook.limits import DEFAULT_LIMITS, Limits
-from registry.playbook.load import Atlas, Loaded, Syntax
-from registry.playbook.model import Level, Playbook, Problem
-from registry.playbook.problems import problem
+from registry.playbook.load import Loaded, Syntax
+from registry.playbook.model import Playbook, Problem
 from registry.playbook.requirements import secret_places
 from registry.playbook.settling import OutOfRange, settled, unsettled
 from registry.playbook.spelling import quoted, suggestion
-from registry.playbook.templates import Template, prose_templates, templates_of
+from registry.playbook.templates import Template, unmet_templates
 from registry.playbook.text import Numeral, Path
 from registry.playbook.tools import undeclared_tools
 
@@ -79,102 +80,79 @@ class _Reader:
         self._blob = blob
         self._role = role
         self._limits = limits
-        self._atlas = Atlas(loaded, limits)
-        self._problems: list[Problem] = []
+        self._findings = Findings(loaded, path, limits)
         name = loaded.data.get("name")
-        self._name = name_key(name) if isinstance(name, str) else None
+        self._findings.name = name_key(name) if isinstance(name, str) else None
 
     def verdict(self) -> Verdict:
         fields = self._settle()
         if fields is not None:
             self._check(fields)
-        errors = [each for each in self._problems if each.level is Level.ERROR]
-        if errors or fields is None:
-            return Verdict(None, self._bounded())
-        return Verdict(self._playbook(fields), self._bounded())
+        if self._findings.stopped or fields is None:
+            return Verdict(None, self._findings.problems())
+        return Verdict(self._playbook(fields), self._findings.problems())
 
-    def _add(self, code: str, at: tuple[int, int], message: str) -> None:
-        self._problems.append(problem(code, self._path, at, message, name=self._name))
-
-    def _bounded(self) -> tuple[Problem, ...]:
-        # Errors first: a file with a thousand warnings must not lose the one thing that stops it.
-        ordered = sorted(
-            self._problems, key=lambda each: (each.level is not Level.ERROR, each.line, each.column, each.code)
-        )
-        return tuple(ordered[: self._limits.problems_per_file])
+    def _add(self, code: str, at: Path, message: str, *, on_key: bool = False) -> None:
+        self._findings.add(code, Spot(at, on_key=on_key), message)
 
     def _settle(self) -> dict[str, Json] | None:
         numbers_are_text = self._loaded.syntax is not Syntax.JSON
         try:
             return settled(self._loaded.data, numbers_are_text=numbers_are_text)
         except OutOfRange:
-            for at, source in unsettled(self._loaded.data, numbers_are_text=numbers_are_text):
+            found = unsettled(self._loaded.data, numbers_are_text=numbers_are_text)
+            for at, source in islice(found, self._limits.problems_per_file):
                 message = f"{quoted(source, chars=24)} is no number that JSON carries exactly: put it in quotes."
-                self._add("number-out-of-range", self._atlas.value(at), message)
+                self._add("number-out-of-range", at, message)
             return None
 
     def _check(self, fields: dict[str, Json]) -> None:
         self._check_requires(fields)
         model = NativeDocument if self._loaded.body is None else FrontMatter
         for each in complaints(model, fields, known_at, at_most=self._limits.problems_per_file):
-            at = (
-                (1, 1)
-                if each.code == "field-missing" and len(each.at) == 1
-                else self._place(each.at, on_key=each.on_key)
-            )
-            self._add(each.code, at, each.message)
-        if not any(each.level is Level.ERROR for each in self._problems):
+            on_file = each.code == "field-missing" and len(each.at) == 1
+            spot = None if on_file else Spot(each.at, on_key=each.on_key)
+            self._findings.add(each.code, spot, each.message)
+        if not self._findings.stopped:
             self._check_meaning(fields)
         self._advise(fields)
 
-    def _place(self, at: Path, *, on_key: bool) -> tuple[int, int]:
-        return self._atlas.key(at) if on_key else self._atlas.value(at)
-
     def _check_requires(self, fields: Mapping[str, Json]) -> None:
         for at, message in islice(secret_places(fields.get("requires")), self._limits.problems_per_file):
-            self._add("secret-value", self._atlas.value(at), message)
+            self._add("secret-value", at, message)
 
     def _check_meaning(self, fields: Mapping[str, Json]) -> None:
         schema = cast("Mapping[str, Json]", fields.get("inputs", {}))
         fault = schema_fault(schema, limits=self._limits) if "inputs" in fields else None
         if fault is not None:
-            self._add("schema-invalid", self._atlas.value(("inputs", *fault.path)), fault.message)
+            self._add("schema-invalid", ("inputs", *fault.path), fault.message)
         elif "{{" in self._loaded.text:
             self._check_templates(fields, DeclaredInputs(schema))
         for at, message in islice(undeclared_tools(fields), self._limits.problems_per_file):
-            self._add("tool-undeclared", self._atlas.value(at), message)
+            self._add("tool-undeclared", at, message)
 
     def _check_templates(self, fields: Mapping[str, Json], inputs: DeclaredInputs) -> None:
-        places_left = self._limits.problems_per_file
-        for found, place in self._templates(fields):
-            if found.segments is None or not inputs.declare(found.segments):
-                self._add("template-undeclared", place(), _about_template(found, inputs.names()))
-                places_left -= 1
-                if not places_left:
-                    return
-
-    def _templates(self, fields: Mapping[str, Json]) -> Iterator[tuple[Template, Callable[[], tuple[int, int]]]]:
-        for found in templates_of(fields):
-            yield found, lambda found=found: self._atlas.text_in(found.at, found.source, found.nth)  # type: ignore[misc]  # bound now
-        for found in prose_templates(self._loaded.body or ""):
-            yield found, lambda found=found: self._atlas.body(found.offset)  # type: ignore[misc]  # bound now
+        found = unmet_templates(fields, self._loaded.body or "", inputs.declare)
+        for each, in_body in islice(found, self._limits.problems_per_file):
+            spot = Spot(body_offset=each.offset) if in_body else Spot(each.at, part=each.source, nth=each.nth)
+            self._findings.add("template-undeclared", spot, _about_template(each, inputs.names()))
 
     def _advise(self, fields: Mapping[str, Json]) -> None:
         for code, at, message in tool_remarks(fields.get("tools")):
-            self._add(code, self._atlas.value(at), message)
+            self._add(code, at, message)
         if isinstance(self._loaded.data.get("version"), Numeral):
             message = (
                 "the version is written as a number, which other readers change (1.20 becomes 1.2): put it in quotes."
             )
-            self._add("version-not-text", self._atlas.value(("version",)), message)
+            self._add("version-not-text", ("version",), message)
         if self._role == "service" and "required" in fields:
             message = "only the central repository says what is required; here the word has no effect: remove it."
-            self._add("required-not-yours", self._atlas.key(("required",)), message)
+            self._add("required-not-yours", ("required",), message, on_key=True)
         if fields.get("deprecated"):
-            self._add("deprecated", self._atlas.key(("deprecated",)), "this playbook says that it is deprecated.")
+            self._add("deprecated", ("deprecated",), "this playbook says that it is deprecated.", on_key=True)
         for key, (code, message) in _ADVISED.items():
             if not fields.get(key):
-                self._add(code, (1, 1), message)
+                self._findings.add(code, None, message)
 
     def _playbook(self, fields: dict[str, Json]) -> Playbook:
         contract = _contract(fields, self._loaded.body)

@@ -6,8 +6,10 @@ two ways. Bounded repeats count as loops from `_LOOP_FROM` repeats on.
 """
 
 from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
 from registry.playbook.limits import DEFAULT_LIMITS, Limits
+from registry.playbook.loops import has_mixed_loop
 
 _TOP = 0x10FFFF
 _ANY = ((0, _TOP),)
@@ -30,7 +32,11 @@ _CLASSES = {
 }
 _CONTROLS = {"n": 10, "r": 13, "t": 9, "f": 12, "v": 11, "0": 0, "a": 7}
 _LOOP_FROM = 11
-_PAIR_CHECKS_MAX = 50_000
+# What one pattern, and all patterns of a schema together, may cost to be checked and to be compiled.
+PAIR_CHECKS_MAX: Final = 50_000
+WEIGHT_MAX: Final = 50_000
+# A Unicode class such as \p{L} compiles to about as much as so many characters.
+_PROPERTY_WEIGHT = 700
 _POSITIONS_MAX = 300
 _DEPTH_MAX = 32
 
@@ -52,24 +58,42 @@ class _Part:
     nullable: bool = True
     first: set[int] = field(default_factory=set)
     last: set[int] = field(default_factory=set)
+    weight: int = 0
+
+
+class Judgement(NamedTuple):
+    """Why a pattern is refused, as the end of a sentence that begins with it, or None for a safe one; and its cost.
+
+    `weight` is about what it compiles to, with repeats written out, and `checks` what it cost to be checked.
+    """
+
+    refusal: str | None
+    weight: int = 0
+    checks: int = 0
 
 
 def refusal_of(pattern: str, *, limits: Limits = DEFAULT_LIMITS) -> str | None:
     """Why a pattern is refused, as the end of a sentence that begins with it; None for a safe one."""
+    return judge(pattern, limits=limits).refusal
+
+
+def judge(pattern: str, *, limits: Limits = DEFAULT_LIMITS) -> Judgement:
+    """What is to be said of a pattern."""
     if len(pattern) > limits.pattern_chars:
-        return f"is longer than {limits.pattern_chars} characters: shorten it."
+        return Judgement(f"is longer than {limits.pattern_chars} characters: shorten it.")
+    automaton = _Automaton(pattern)
     try:
-        automaton = _Automaton(pattern)
-        automaton.read()
-        automaton.check()
+        weight = automaton.read()
+        if weight > WEIGHT_MAX:
+            return Judgement("is too large with its repeats written out: repeat less often, and use maxLength.", weight)
+        return Judgement(None, weight, automaton.check())
     except _Unreadable as found:
-        return f"{found}."
+        return Judgement(f"{found}.")
     except _Ambiguous:
-        return (
+        return Judgement(
             "can match one text in exponentially many ways, which hangs engines that backtrack: "
             "let every turn of a repeated group begin with a character that the turn before cannot end with."
         )
-    return None
 
 
 class _Automaton:
@@ -83,15 +107,16 @@ class _Automaton:
         self._follow: list[set[int]] = []
         self._overlaps: dict[tuple[int, int], bool] = {}
 
-    def read(self) -> None:
-        """Builds the automaton; raises _Unreadable or _Ambiguous."""
-        self._alternatives()
+    def read(self) -> int:
+        """Builds the automaton, and weighs it; raises _Unreadable or _Ambiguous."""
+        whole = self._alternatives()
         if self._at < len(self._pattern):
             raise _Unreadable("has a bracket too many")
+        return whole.weight
 
-    def check(self) -> None:
-        """Raises _Ambiguous where a pair of different runs leaves one position and comes back to it."""
-        checks_left = _PAIR_CHECKS_MAX
+    def check(self) -> int:
+        """How many pairs were looked at; raises _Ambiguous where two runs leave one position and come back to it."""
+        checks_left = PAIR_CHECKS_MAX
         edges: dict[tuple[int, int], list[tuple[int, int]]] = {}
         waiting = [(position, position) for position in range(len(self._ranges))]
         while waiting:
@@ -104,7 +129,9 @@ class _Automaton:
                 raise _Unreadable("is too intricate to be checked: shorten it")
             edges[pair] = [(one, other) for one in left for other in right if self._overlap(one, other)]
             waiting.extend(edges[pair])
-        _refuse_mixed_loops(edges)
+        if has_mixed_loop(edges):
+            raise _Ambiguous
+        return PAIR_CHECKS_MAX - checks_left
 
     def _overlap(self, one: int, other: int) -> bool:
         if one == other:
@@ -125,7 +152,12 @@ class _Automaton:
         while self._peek() == "|":
             self._at += 1
             other = self._sequence()
-            whole = _Part(whole.nullable or other.nullable, whole.first | other.first, whole.last | other.last)
+            whole = _Part(
+                whole.nullable or other.nullable,
+                whole.first | other.first,
+                whole.last | other.last,
+                whole.weight + other.weight,
+            )
         self._depth -= 1
         return whole
 
@@ -139,6 +171,7 @@ class _Automaton:
                 whole.nullable and part.nullable,
                 whole.first | part.first if whole.nullable else whole.first,
                 whole.last | part.last if part.nullable else part.last,
+                whole.weight + part.weight,
             )
         return whole
 
@@ -150,7 +183,8 @@ class _Automaton:
                     if self._follow[position] & part.first:
                         raise _Ambiguous
                     self._follow[position] |= part.first
-            part = _Part(part.nullable or least == 0, part.first, part.last)
+            repeats = max(least, 1 if most is None else most, 1)
+            part = _Part(part.nullable or least == 0, part.first, part.last, min(part.weight * repeats, WEIGHT_MAX + 1))
         return part
 
     def _quantifier(self) -> tuple[int, int | None] | None:
@@ -178,12 +212,18 @@ class _Automaton:
             return _Part()
         if char in "*+?{":
             raise _Unreadable(f"repeats nothing at {char}")
+        begin = self._at
         if char == "[":
-            return self._position(self._bracket())
-        if char == "\\":
+            ranges: Ranges | None = self._bracket()
+        elif char == "\\":
             ranges = self._escape()
-            return _Part() if ranges is None else self._position(ranges)
-        return self._position(_ANY if char == "." else ((ord(char), ord(char)),))
+        else:
+            ranges = _ANY if char == "." else ((ord(char), ord(char)),)
+        if ranges is None:
+            return _Part()
+        source = self._pattern[begin - 1 : self._at]
+        properties = source.count("\\p") + source.count("\\P")
+        return self._position(ranges, len(ranges) + _PROPERTY_WEIGHT * properties)
 
     def _group(self) -> _Part:
         if self._peek() == "?":
@@ -202,13 +242,13 @@ class _Automaton:
             raise _Unreadable("has a bracket that is not closed")
         return part
 
-    def _position(self, ranges: Ranges) -> _Part:
+    def _position(self, ranges: Ranges, weight: int) -> _Part:
         self._ranges.append(ranges)
         self._follow.append(set())
         if len(self._ranges) > _POSITIONS_MAX:
             raise _Unreadable("is too intricate to be checked: shorten it")
         number = len(self._ranges) - 1
-        return _Part(nullable=False, first={number}, last={number})
+        return _Part(nullable=False, first={number}, last={number}, weight=weight)
 
     def _escape(self) -> Ranges | None:
         """What the escape behind a backslash stands for; None for an assertion."""
@@ -285,42 +325,3 @@ def _complement(ranges: Ranges) -> Ranges:
     if start <= _TOP:
         gaps.append((start, _TOP))
     return tuple(gaps)
-
-
-def _refuse_mixed_loops(edges: dict[tuple[int, int], list[tuple[int, int]]]) -> None:
-    """Raises _Ambiguous where a strongly connected component holds a pair of equals and a pair of unequals."""
-    backwards: dict[tuple[int, int], list[tuple[int, int]]] = {pair: [] for pair in edges}
-    for pair, targets in edges.items():
-        for target in targets:
-            backwards[target].append(pair)
-    done: set[tuple[int, int]] = set()
-    for root in _finishing_order(edges):
-        if root in done:
-            continue
-        component, waiting = set(), [root]
-        while waiting:
-            pair = waiting.pop()
-            if pair not in done:
-                done.add(pair)
-                component.add(pair)
-                waiting.extend(backwards[pair])
-        if len({one == other for one, other in component}) == 2:
-            raise _Ambiguous
-
-
-def _finishing_order(edges: dict[tuple[int, int], list[tuple[int, int]]]) -> list[tuple[int, int]]:
-    order: list[tuple[int, int]] = []
-    seen: set[tuple[int, int]] = set()
-    for root, first in edges.items():
-        stack = [(root, iter(first))] if root not in seen else []
-        seen.add(root)
-        while stack:
-            pair, targets = stack[-1]
-            following = next((target for target in targets if target not in seen), None)
-            if following is None:
-                order.append(pair)
-                stack.pop()
-            else:
-                seen.add(following)
-                stack.append((following, iter(edges[following])))
-    return order[::-1]

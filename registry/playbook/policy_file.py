@@ -9,10 +9,11 @@ from policies.ruleset import AccessRule, Mark, PublicationRules, RuleSet, Waiver
 from registry.digest import Json
 from registry.errors import RepositoryInvalid
 from registry.names import fold_tag, name_key, repository_id
+from registry.playbook.atlas import Atlas, Spot
 from registry.playbook.complaints import Complaint, complaints
 from registry.playbook.document import known_keys
 from registry.playbook.limits import DEFAULT_LIMITS, Limits
-from registry.playbook.load import Atlas, Loaded, Syntax, load, syntax_of
+from registry.playbook.load import Loaded, Syntax, load, syntax_of
 from registry.playbook.model import Problem
 from registry.playbook.policy_document import POLICY_SHAPES, PolicyDocument
 from registry.playbook.problems import problem
@@ -35,7 +36,6 @@ def read_policy(
     loaded = _loaded(path, data, limits)
     if isinstance(loaded, Fault):
         return None, (problem(loaded.code, path, (loaded.line, loaded.column), loaded.message),)
-    atlas = Atlas(loaded, limits)
     try:
         fields = settled(loaded.data, numbers_are_text=loaded.syntax is not Syntax.JSON)
     except OutOfRange:
@@ -43,7 +43,8 @@ def read_policy(
     found = complaints(PolicyDocument, fields, _known_at, at_most=limits.problems_per_file)
     found = found or list(islice(_meaning(fields, case_sensitive_hosts), limits.problems_per_file))
     if found:
-        said = [problem(each.code, path, _place(atlas, each), each.message) for each in found]
+        places = Atlas(loaded).places([Spot(each.at, on_key=each.on_key) for each in found])
+        said = [problem(each.code, path, at, each.message) for each, at in zip(found, places, strict=True)]
         return None, tuple(sorted(said, key=lambda each: (each.line, each.column)))
     return _rules(fields, case_sensitive_hosts), ()
 
@@ -56,10 +57,6 @@ def _loaded(path: str, data: bytes, limits: Limits) -> Loaded | Fault:
     if isinstance(text, Fault):
         return text
     return load(text, Syntax.JSON if syntax_of(path) is Syntax.JSON else Syntax.YAML, limits=limits)
-
-
-def _place(atlas: Atlas, each: Complaint) -> tuple[int, int]:
-    return atlas.key(each.at) if each.on_key else atlas.value(each.at)
 
 
 def _known_at(at: Path) -> tuple[str, ...]:

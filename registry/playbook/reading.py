@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from registry.digest import digest_of
-from registry.playbook.candidates import has_marker, missed_marker
+from registry.playbook.candidates import Speech, missed_marker
 from registry.playbook.companions import Companion
 from registry.playbook.forms import Form, Shown, form_of, form_of_members, loaded_key, shown_in
 from registry.playbook.front_matter import split_front_matter
-from registry.playbook.json_text import load_json
 from registry.playbook.limits import DEFAULT_LIMITS, Limits
 from registry.playbook.load import Loaded, Syntax, load, syntax_of
 from registry.playbook.model import Problem, Reading
@@ -25,7 +24,7 @@ from registry.playbook.yaml_text import root_keys_of
 
 # Counts the changes of what is accepted or made of a file. What was read is kept by blob and this version, so that an
 # upgrade reads again what an older loader refused, and keeps the original bytes that an older one did not keep.
-LOADER_VERSION: Final = "playbook-loader/3"
+LOADER_VERSION: Final = "playbook-loader/4"
 
 # Where a format keeps more of what stands at a native document's root.
 _HEADS = {Form.SKILL: "metadata", Form.OPENPLAYBOOK: "manifest"}
@@ -75,14 +74,17 @@ def read_file(
 
 def _read_text(file: "_File", text: str, syntax: Syntax) -> Reading:
     # What a JSON file is shows once it is read; a skill is read in any case; for others, the marker line decides.
-    if syntax is not Syntax.JSON and file.form is Form.NATIVE and not has_marker(text, syntax):
+    if syntax is not Syntax.JSON and file.form is Form.NATIVE and not Speech(text, syntax).has_marker():
         return _read_other(file, text, syntax)
     loaded = load(text, syntax, limits=file.limits)
     if isinstance(loaded, Fault):
-        shown = shown_in(file.form, file.path, text, syntax, limits=file.limits)
-        return file.broken(loaded, shown) if shown else _read_other(file, text, syntax)
+        shown = shown_in(file.form, file.path, text, syntax)
+        if shown is not None:
+            return file.broken(loaded, shown)
+        # Only JSON comes here. What can be read and is no object has no keys.
+        return _read_keys(file, frozenset() if loaded.code == "field-type" else None)
     form = form_of_members(file.form, loaded.data) if syntax is Syntax.JSON else file.form
-    return _read_loaded(file, form, loaded) if form else _read_other(file, text, syntax)
+    return _read_loaded(file, form, loaded) if form else _read_keys(file, frozenset(loaded.data))
 
 
 def _read_loaded(file: "_File", form: Form, loaded: Loaded) -> Reading:
@@ -117,7 +119,7 @@ def _said(loaded: Loaded, required: object) -> bool | None:
     if isinstance(required, bool):
         return required
     # Absent says no, unless a mistyped key or value may have meant yes.
-    return None if any(key.casefold().startswith("requ") and key != "requires" for key in loaded.data) else False
+    return None if any(key[:4].casefold() == "requ" and key != "requires" for key in loaded.data) else False
 
 
 def _tags(form: Form, loaded: Loaded) -> tuple[str, ...] | None:
@@ -125,22 +127,22 @@ def _tags(form: Form, loaded: Loaded) -> tuple[str, ...] | None:
     inner = loaded.data.get(_HEADS[form]) if form in _HEADS else None
     keys = [*loaded.data, *(inner if isinstance(inner, dict) else ())]
     tags = loaded.data.get("tags", [])
-    if sum(key.casefold().startswith("tag") for key in keys) > ("tags" in loaded.data) or not isinstance(tags, list):
+    if sum(key[:3].casefold() == "tag" for key in keys) > ("tags" in loaded.data) or not isinstance(tags, list):
         return None
     words = tuple(tag for tag in tags if isinstance(tag, str))
     return words if len(words) == len(tags) else None
 
 
 def _read_other(file: "_File", text: str, syntax: Syntax) -> Reading:
-    """A file without the marker: nothing, unless it looks like a playbook or cannot be read at all."""
-    if syntax is Syntax.JSON:
-        data = load_json(text, limits=file.limits)
-        keys = None if isinstance(data, Fault) else frozenset(data) if isinstance(data, dict) else frozenset()
-    elif syntax is Syntax.MARKDOWN:
+    """A file of YAML or Markdown without the marker."""
+    if syntax is Syntax.MARKDOWN:
         parts = split_front_matter(text)
-        keys = frozenset() if isinstance(parts, Fault) else root_keys_of(parts.head)
-    else:
-        keys = root_keys_of(text)
+        return _read_keys(file, frozenset() if isinstance(parts, Fault) else root_keys_of(parts.head))
+    return _read_keys(file, root_keys_of(text))
+
+
+def _read_keys(file: "_File", keys: frozenset[str] | None) -> Reading:
+    """A file that is no playbook: nothing, unless its root's keys look like one, or it has none that can be read."""
     if keys is None:
         return file.no_playbook(
             problem("unrecognised", file.path, (1, 1), "no playbook, and not readable: left alone.")
@@ -173,7 +175,7 @@ class _File:
         """A file whose bytes were not taken as text: broken if it shows the marker all the same."""
         wide = next((name for mark, name in _WIDE_MARKS.items() if data.startswith(mark)), "utf-8-sig")
         text = data.decode(wide, errors="replace")
-        shown = shown_in(self.form, self.path, text, syntax, limits=self.limits)
+        shown = shown_in(self.form, self.path, text, syntax)
         if shown is not None:
             return self.broken(fault, shown)
         return self.no_playbook(

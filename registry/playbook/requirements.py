@@ -2,9 +2,12 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 from registry.digest import Json
 from registry.playbook.text import Path
+
+CHARS_MAX: Final = 65_536
 
 _VALUE_KEYS = frozenset(
     [
@@ -36,28 +39,43 @@ _KNOWN_VALUES = re.compile(
 _RANDOM = re.compile(r"[A-Za-z0-9+/=_-]{32,}")
 
 
-def secret_places(requires: Json, at: Path = ("requires",)) -> Iterator[tuple[Path, str]]:
+def secret_places(requires: Json) -> Iterator[tuple[Path, str]]:
     """Where a value or an address stands in `requires`, with a sentence that does not repeat it."""
+    chars_left = CHARS_MAX
+    for at, text, message in _texts(requires, ("requires",)):
+        chars_left -= len(text)
+        if chars_left < 0:
+            yield at, f"more than {CHARS_MAX:,} characters stand in requires: it holds names and short purposes only."
+            return
+        if said := message or _about(text):
+            yield at, said
+
+
+def _texts(requires: Json, at: Path) -> Iterator[tuple[Path, str, str | None]]:
+    """The texts in `requires`, or the sentence that is to be said of a key that has a value."""
     if isinstance(requires, Mapping):
         for key, each in requires.items():
             if len(at) > 1 and key.casefold() in _VALUE_KEYS:
                 yield (
                     (*at, key),
+                    "",
                     "requires never holds a value: remove this, and change the secret if it was real.",
                 )
             else:
-                yield from secret_places(each, (*at, key))
+                yield from _texts(each, (*at, key))
     elif isinstance(requires, list):
         for place, each in enumerate(requires):
-            yield from secret_places(each, (*at, place))
+            yield from _texts(each, (*at, place))
     elif isinstance(requires, str):
-        if _ADDRESS.search(requires):
-            yield at, "an address stands here: requires holds names only, the host knows the rest."
-        elif _KNOWN_VALUES.search(requires) or _looks_random(requires):
-            yield (
-                at,
-                "this looks like a secret's value: write its name, and change the secret: git remembers it.",
-            )
+        yield at, requires, None
+
+
+def _about(text: str) -> str | None:
+    if _ADDRESS.search(text):
+        return "an address stands here: requires holds names only, the host knows the rest."
+    if _KNOWN_VALUES.search(text) or _looks_random(text):
+        return "this looks like a secret's value: write its name, and change the secret: git remembers it."
+    return None
 
 
 def _looks_random(text: str) -> bool:

@@ -17,9 +17,12 @@ def settled(fields: Mapping[str, Data], *, numbers_are_text: bool) -> dict[str, 
     With `numbers_are_text` (YAML) a numeral is its source text except below the free keys; without (JSON) it is a
     number everywhere. `playbook` is a number and `version` a text in both.
     """
-    return {
-        key: _settled(value, free=_is_free(key, at_root=True, text=numbers_are_text)) for key, value in fields.items()
-    }
+    return {key: _settled(value, _is_free(key, at_root=True, text=numbers_are_text)) for key, value in fields.items()}
+
+
+def as_text(value: Data) -> Json:
+    """A loaded value with every number as the text it was written as, so that nothing of it is lost."""
+    return _settled(value, None)
 
 
 def unsettled(fields: Mapping[str, Data], *, numbers_are_text: bool) -> Iterator[tuple[Path, str]]:
@@ -36,19 +39,33 @@ def _is_free(key: str, *, at_root: bool, text: bool) -> bool:
     return not text or key in FREE_KEYS or key.startswith(EXTENSION_PREFIX)
 
 
-def _settled(value: Data, *, free: bool) -> Json:
+def _settled(value: Data, free: bool | None) -> Json:  # noqa: FBT001 - called for every value
+    """The value with its numerals settled; itself where it has none, because copies of what is large cost much.
+
+    `free` is None where a numeral is text even below the free keys.
+    """
     kind = value.__class__
-    if kind is str:
-        return value
     if kind is Numeral:
         return _number(str(value)) if free else str(value)
     if isinstance(value, dict):
-        return {
-            key: _settled(each, free=free or key in FREE_KEYS or key.startswith(EXTENSION_PREFIX))
-            for key, each in value.items()
-        }
+        members: dict[str, Json] | None = None
+        for key, each in value.items():
+            if each.__class__ is not str:
+                inner = free if free is not False else key in FREE_KEYS or key.startswith(EXTENSION_PREFIX)
+                new = _settled(each, inner)
+                if new is not each:
+                    members = dict(value) if members is None else members
+                    members[key] = new
+        return value if members is None else members
     if isinstance(value, list):
-        return [_settled(each, free=free) for each in value]
+        items: list[Json] | None = None
+        for at, each in enumerate(value):
+            if each.__class__ is not str:
+                new = _settled(each, free)
+                if new is not each:
+                    items = list(value) if items is None else items
+                    items[at] = new
+        return value if items is None else items
     return value
 
 

@@ -11,7 +11,6 @@ from registry.playbook.companions import Companion, companions_excess, companion
 from registry.playbook.document import EXTENSION_PREFIX
 from registry.playbook.foreign import (
     Notes,
-    as_text,
     finished,
     kind_of,
     refuse_bidi,
@@ -22,12 +21,14 @@ from registry.playbook.foreign import (
 from registry.playbook.limits import DEFAULT_LIMITS, Limits
 from registry.playbook.load import Loaded
 from registry.playbook.native import Role, Verdict
+from registry.playbook.settling import as_text
 from registry.playbook.spelling import WORD_CHARS_MAX, nearest, quoted
 from registry.playbook.text import Numeral, Path
 
 SKILL_DOCUMENT: Final = "skill/1"
 SKILL_FILE: Final = "SKILL.md"
 DESCRIPTION_CHARS_MAX: Final = 1024
+LISTED_CHARS_MAX: Final = 65_536
 
 _SKILL_FILE = re.compile(r"(?:.*/)?skill\.md", re.IGNORECASE | re.ASCII | re.DOTALL)
 
@@ -237,6 +238,8 @@ def _written(extra: dict[str, Json], key: str) -> str | None:
 def _tags(value: Json) -> list[Json]:
     """Tags of a list, or of a text with commas, else with spaces, between them; empty for anything else."""
     if isinstance(value, str):
+        if len(value) > LISTED_CHARS_MAX:
+            return []
         parts = value.split(",") if "," in value else value.split()
         return [part.strip() for part in parts if part.strip()]
     found = texts(value)
@@ -246,6 +249,6 @@ def _tags(value: Json) -> list[Json]:
 def _allowed_tools(value: Json) -> list[Json] | None:
     """One list for the three spellings of `allowed-tools`; None for what is no spelling of it."""
     if isinstance(value, str):
-        return list(_TOOL_NAME.findall(value))
+        return list(_TOOL_NAME.findall(value)) if len(value) <= LISTED_CHARS_MAX else None
     found = texts(value)
     return list(found) if isinstance(value, list) and len(found) == len(value) else None

@@ -1,11 +1,16 @@
 """Which known word a mistyped one was meant to be."""
 
+import re
 from collections.abc import Iterable
 from heapq import nsmallest
+
+from registry.names import NAME_LENGTH_MAX, name_key
 
 WORD_CHARS_MAX = 64
 WORDS_COMPARED_MAX = 200
 WORDS_LISTED_MAX = 24
+NAME_RULE = f"use lower-case letters, digits and single hyphens, {NAME_LENGTH_MAX} characters at most."
+_NO_KEY = re.compile("[^A-Za-z0-9]+")
 _ALIKE_MIN = 0.3
 _TYPOS_MAX = 2
 _DISTANCES_MAX = 30
@@ -73,6 +78,11 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     if not words:
         return "nothing is known here."
     return f"known here: {', '.join(words[:WORDS_LISTED_MAX])}{' …' if len(words) > WORDS_LISTED_MAX else '.'}"
+
+
+def key_like(text: str) -> str | None:
+    """The key of what is left of a name without the characters that no key has, or None where that is none."""
+    return name_key(_NO_KEY.sub("-", text[: 4 * NAME_LENGTH_MAX]).strip("-"))
 
 
 def quoted(text: str, *, chars: int = 60) -> str:

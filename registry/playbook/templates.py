@@ -1,8 +1,8 @@
 """`{{ inputs.x }}`, the only template form: where it stands in a document and whether the input is declared."""
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from registry.digest import Json
 from registry.playbook.text import Path
@@ -11,7 +11,7 @@ from registry.playbook.text import Path
 TEMPLATED_DOCUMENT = "playbook/1"
 RENDERED_KEYS = ("preconditions", "steps", "stop", "verification")
 
-_TEMPLATE = re.compile(r"\{\{(.*?)(?:\}\}|\Z)", re.DOTALL)
+_TEMPLATE = re.compile(r"\{\{.*?(?:\}\}|\Z)", re.DOTALL)
 _INPUT = re.compile(r"\s*inputs((?:\.[A-Za-z0-9_-]+)+)\s*")
 _MEANT = re.compile(r"\s*inputs\b")
 
@@ -35,16 +35,54 @@ def templates_in(text: str, at: Path = ()) -> Iterator[Template]:
     seen: dict[str, int] = {}
     for found in _TEMPLATE.finditer(text):
         source = found[0]
-        form = _INPUT.fullmatch(found[1]) if source.endswith("}}") else None
         nth = seen[source] = seen.get(source, -1) + 1
-        yield Template(source, at, found.start(), nth, tuple(form[1][1:].split(".")) if form else None)
+        yield Template(source, at, found.start(), nth, _segments(source))
 
 
 def templates_of(fields: Mapping[str, Json]) -> Iterator[Template]:
     """The templates of all rendered fields of a document, in the order of the format."""
-    for key in RENDERED_KEYS:
-        if key in fields:
-            yield from _below(fields[key], (key,))
+    for at, text in _rendered(fields):
+        yield from templates_in(text, at)
+
+
+def unmet_templates(
+    fields: Mapping[str, Json], body: str, is_met: Callable[[tuple[str, ...]], bool]
+) -> Iterator[tuple[Template, bool]]:
+    """The templates of a document that have another form or whose path is not met, each with whether the body has it.
+
+    What stands in the rendered fields comes first, in the order of the format. What a text repeats a hundred thousand
+    times is looked at once.
+    """
+    met: set[str] = set()
+    for at, text in _rendered(fields):
+        for found in _unmet(text, set(_TEMPLATE.findall(text)), met, is_met):
+            yield replace(found, at=at), False
+    meant = {source for source in set(_TEMPLATE.findall(body)) if _MEANT.match(source[2:])}
+    for found in _unmet(body, meant, met, is_met):
+        yield found, True
+
+
+def _unmet(
+    text: str, sources: set[str], met: set[str], is_met: Callable[[tuple[str, ...]], bool]
+) -> Iterator[Template]:
+    unmet: set[str] = set()
+    for source in sources - met:
+        segments = _segments(source)
+        if segments is not None and is_met(segments):
+            met.add(source)
+        else:
+            unmet.add(source)
+    seen: dict[str, int] = {}
+    for found in _TEMPLATE.finditer(text) if unmet else ():
+        source = found[0]
+        if source in unmet:
+            nth = seen[source] = seen.get(source, -1) + 1
+            yield Template(source, (), found.start(), nth, _segments(source))
+
+
+def _segments(source: str) -> tuple[str, ...] | None:
+    form = _INPUT.fullmatch(source, 2, len(source) - 2) if source.endswith("}}") else None
+    return tuple(form[1][1:].split(".")) if form else None
 
 
 def prose_templates(body: str) -> Iterator[Template]:
@@ -55,10 +93,16 @@ def prose_templates(body: str) -> Iterator[Template]:
     return (found for found in templates_in(body) if _MEANT.match(found.source[2:]))
 
 
-def _below(value: Json, at: Path) -> Iterator[Template]:
+def _rendered(fields: Mapping[str, Json]) -> Iterator[tuple[Path, str]]:
+    for key in RENDERED_KEYS:
+        yield from _below(fields.get(key), (key,))
+
+
+def _below(value: Json, at: Path) -> Iterator[tuple[Path, str]]:
+    """The texts with double braces in a value, with the path to each."""
     if isinstance(value, str):
         if "{{" in value:
-            yield from templates_in(value, at)
+            yield at, value
     elif isinstance(value, Mapping):
         for key, each in value.items():
             yield from _below(each, (*at, key))

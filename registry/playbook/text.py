@@ -6,16 +6,23 @@ until somebody wants a number: so `version: 1.20` stays "1.20".
 
 import math
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Final
 
 INTEGER_MAX: Final = (1 << 53) - 1
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufeff\ufffe\uffff]")
-# How `CONTROL`'s characters begin in UTF-8; looking for these bytes first takes a tenth of the expression's time.
+# `CONTROL` in UTF-8; to look for these bytes first takes a tenth of the expression's time.
 _PLAIN_BYTES = bytes(byte for byte in range(256) if byte in b"\t\n\r" or (byte >= 0x20 and byte != 0x7F))
-_WIDE_CONTROL_MARKS = (b"\xef\xbb\xbf", b"\xef\xbf\xbe", b"\xef\xbf\xbf")
-_INTEGER = re.compile(r"[-+]?[0-9]+")
-_INTEGER_DIGITS_MAX = 400
+_TWO_BYTES = re.compile(rb"\xc2[\x80-\x84\x86-\x9f]")
+_THREE_BYTES = re.compile(rb"\xef(?:\xbb\xbf|\xbf[\xbe\xbf])")
+_ESCAPED = {"0": 0, "a": 7, "b": 8, "e": 27, "f": 12, "v": 11}
+# An escape, of YAML or JSON, that stands for one of `CONTROL`'s characters.
+_CONTROL_DIGITS = "(?:0[0-8bcef]|1[0-9a-f]|7f|8[0-46-9a-f]|9[0-9a-f])"
+_CONTROL_ESCAPE = re.compile(
+    rf"(?<!\\)(?:\\\\)*+\\(?:(?:x|u00|U000000)(?i:({_CONTROL_DIGITS}))|(?:u|U0000)(?i:(feff|fff[ef]))|([0abefv]))"
+)
+_RADIX_DIGITS_MAX = 400
 
 
 class Numeral(str):
@@ -36,23 +43,6 @@ class Fault:
     line: int
     column: int
     message: str
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a value begins: line and column from 1, and its offset in the text in characters."""
-
-    line: int
-    column: int
-    offset: int
-
-
-@dataclass(frozen=True, slots=True)
-class Places:
-    """Where values and keys stand, by their path from the root; filled while a text is read."""
-
-    values: dict[Path, Place] = field(default_factory=dict)
-    keys: dict[Path, Place] = field(default_factory=dict)
 
 
 class Faulty(Exception):
@@ -83,9 +73,11 @@ def decode(data: bytes) -> str | Fault:
 
 
 def _may_hold_control(data: bytes) -> bool:
-    if data.translate(None, _PLAIN_BYTES) or b"\xc2" in data:
-        return True
-    return b"\xef" in data and any(mark in data for mark in _WIDE_CONTROL_MARKS)
+    return bool(
+        data.translate(None, _PLAIN_BYTES)
+        or (b"\xc2" in data and _TWO_BYTES.search(data))
+        or (b"\xef" in data and _THREE_BYTES.search(data))
+    )
 
 
 def control_fault(text: str, offset: int) -> Fault:
@@ -96,10 +88,39 @@ def control_fault(text: str, offset: int) -> Fault:
     )
 
 
+def escape_fault(text: str, begin: int, end: int) -> Fault:
+    """The fault of the first escape between `begin` and `end` that stands for an invisible character."""
+    found = _CONTROL_ESCAPE.search(text, begin, end)
+    if found is None:
+        at, point = begin, 0
+    else:
+        at = found.start() + (len(found[0]) - len(found[0].lstrip("\\")) - 1) // 2 * 2
+        point = _ESCAPED[found[3]] if found[3] else int(found[1] or found[2], 16)
+    line, column = line_and_column(text, at)
+    message = f"this escape stands for the invisible character U+{point:04X}: remove it."
+    return Fault("control-character", line, column, message)
+
+
 def line_and_column(text: str, offset: int) -> tuple[int, int]:
     """Line and column, from 1, of the character at `offset`."""
-    before = text[:offset].replace("\r\n", " \n").replace("\r", "\n")
-    return before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1
+    return lines_and_columns(text, (offset,))[offset]
+
+
+def lines_and_columns(text: str, offsets: Iterable[int]) -> dict[int, tuple[int, int]]:
+    """Line and column, from 1, of the character at each of `offsets`; the text is looked through once."""
+    found: dict[int, tuple[int, int]] = {}
+    has_return = "\r" in text
+    line, seen = 1, 0
+    for offset in sorted(set(offsets)):
+        line += text.count("\n", seen, offset)
+        start = text.rfind("\n", 0, offset) + 1
+        if has_return:
+            # A pair is one break; one that is cut in two by `seen` was counted by its first half.
+            line += text.count("\r", seen, offset) - text.count("\r\n", max(seen - 1, 0), offset)
+            start = max(start, text.rfind("\r", 0, offset) + 1)
+        found[offset] = (line, offset - start + 1)
+        seen = offset
+    return found
 
 
 def newline_normalised(text: str) -> str:
@@ -112,15 +133,22 @@ def number_of(numeral: str) -> int | float | None:
 
     Integers beyond ±(2^53-1), infinities and NaN have none. A float without a fraction is an integer (1.0 is 1).
     """
-    if _INTEGER.fullmatch(numeral) or numeral[:2] in {"0o", "0x"}:
-        if len(numeral) > _INTEGER_DIGITS_MAX:
-            return None
-        base = {"0o": 8, "0x": 16}.get(numeral[:2], 10)
-        whole = int(numeral[2:] if base != 10 else numeral, base)
-        return whole if abs(whole) <= INTEGER_MAX else None
-    if numeral[-1:].isalpha():
+    try:
+        value = float(numeral)
+    except ValueError:
+        return _radix_number(numeral)
+    if abs(value) <= INTEGER_MAX:
+        return int(value) if value.is_integer() else value
+    # Beyond this, digits without a point or an exponent are an integer that is not carried exactly.
+    if not math.isfinite(value) or not ("." in numeral or "e" in numeral or "E" in numeral):
         return None
-    value = float(numeral)
-    if not math.isfinite(value):
+    return value
+
+
+def _radix_number(numeral: str) -> int | None:
+    """The integer of octal or hexadecimal digits; None for the infinities and for what is no number."""
+    base = {"0o": 8, "0x": 16}.get(numeral[:2])
+    if base is None or len(numeral) > _RADIX_DIGITS_MAX:
         return None
-    return int(value) if value.is_integer() and abs(value) <= INTEGER_MAX else value
+    whole = int(numeral[2:], base)
+    return whole if whole <= INTEGER_MAX else None

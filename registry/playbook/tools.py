@@ -1,6 +1,6 @@
 """Which tools a document names, and which of them nothing declares."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from registry.digest import Json
 from registry.playbook.spelling import nearest, quoted, suggestion
@@ -10,6 +10,7 @@ Fields = Mapping[str, Json]
 
 # Comparing every name with every other is quadratic; past this, only families are checked.
 _PAIRS_COMPARED_MAX = 2_000
+_HINTS_MAX = 8
 
 
 def undeclared_tools(fields: Fields) -> Iterator[tuple[Path, str]]:
@@ -27,15 +28,29 @@ def undeclared_tools(fields: Fields) -> Iterator[tuple[Path, str]]:
         used.setdefault(name, at)
     foreign = {name: at for name, at in used.items() if name not in declared}
     compares = len(foreign) * len(declared) <= _PAIRS_COMPARED_MAX
+    hint = _Hints(declared)
     for name, at in foreign.items():
         if _family(name) in families or (compares and nearest(name, declared) is not None):
-            yield at, f"no tool {quoted(name)} is declared: {suggestion(name, declared)}"
+            yield at, f"no tool {quoted(name)} is declared: {hint.on(name)}"
     if not used and not declared:
         return
+    hint = _Hints(declared | used.keys())
     for at, name in _checkpoint_tools(fields):
         if name not in declared and name not in used:
             message = f"this checkpoint waits for {quoted(name)}, which no step uses and nothing declares: "
-            yield at, message + suggestion(name, declared | used.keys())
+            yield at, message + hint.on(name)
+
+
+class _Hints:
+    """Clauses about what a name was meant to be; to compare is slow, so only the first few problems get one."""
+
+    def __init__(self, known: Collection[str]) -> None:
+        self._known = sorted(known)
+        self._left = _HINTS_MAX
+
+    def on(self, name: str) -> str:
+        self._left -= 1
+        return suggestion(name, self._known) if self._left >= 0 else "correct it, or declare it."
 
 
 def risk_classes(fields: Fields) -> frozenset[str]:

@@ -107,9 +107,9 @@ def test_the_typo_is_named_at_its_line_and_column_with_the_word_that_was_meant()
     assert "preconditions" in error.message
 
 
-def test_the_list_that_was_never_closed_is_reported_where_the_reader_stumbled():
+def test_the_list_that_was_never_closed_is_reported_where_it_opens():
     error = error_in("legacy-billing", "playbooks/close-billing-month.yaml")
-    assert (error.code, error.line, error.column) == ("yaml-syntax", 8, 8)
+    assert (error.code, error.line, error.column) == ("yaml-syntax", 7, 7)
 
 
 def test_the_file_that_never_loaded_still_claims_its_name():

@@ -1,9 +1,11 @@
 import pytest
 
-from registry.playbook.json_text import load_json, locate_json
+from registry.playbook.atlas import Atlas, Spot
+from registry.playbook.json_text import load_json
 from registry.playbook.limits import Limits
+from registry.playbook.load import Syntax, load
 from registry.playbook.text import Fault, Numeral, decode, number_of
-from registry.playbook.yaml_text import load_yaml, locate_yaml, root_keys_of
+from registry.playbook.yaml_text import load_yaml, root_keys_of
 
 
 def code(result):
@@ -75,10 +77,35 @@ def test_a_yaml_fault_says_its_line_and_column():
     assert (fault.line, fault.column) == (3, 5)
 
 
+def places(text, syntax, *spots):
+    return Atlas(load(text, syntax)).places(spots)
+
+
 def test_places_are_those_of_keys_and_values():
-    places = locate_yaml("a:\n  - é: 1\n    c: x")
-    assert (places.values[("a", 0, "c")].line, places.values[("a", 0, "c")].column) == (3, 8)
-    assert (places.keys[("a", 0, "c")].line, places.keys[("a", 0, "c")].column) == (3, 5)
+    at = ("a", 0, "c")
+    assert places("a:\n  - é: 1\n    c: x", Syntax.YAML, Spot(at), Spot(at, on_key=True)) == [(3, 8), (3, 5)]
+
+
+@pytest.mark.parametrize(
+    ("text", "syntax"),
+    [
+        ("a:\n  b: [x, {c: 1}]\n", Syntax.YAML),
+        ('{"a":\n {"b": ["x", {"c": 1}]}}', Syntax.JSON),
+        ("---\na: {b: [x, {c: 1}]}\n---\nbody\n", Syntax.MARKDOWN),
+    ],
+)
+def test_what_has_no_place_is_shown_where_the_closest_thing_around_it_stands(text, syntax):
+    found = places(
+        text, syntax, Spot(("a", "b", 7)), Spot(("a", "b")), Spot(("a", "z", "y")), Spot(("a",)), Spot(("q",))
+    )
+    assert found[0] == found[1]
+    assert found[2] == found[3]
+    assert found[4] == (1, 1)
+
+
+def test_the_body_of_a_file_with_crlf_is_counted_in_its_own_lines():
+    text = "---\r\na: b\r\n---\r\n\r\nfirst\r\nsecond x\r\n"
+    assert places(text, Syntax.MARKDOWN, Spot(body_offset=13)) == [(6, 8)]
 
 
 @pytest.mark.parametrize(
@@ -104,9 +131,8 @@ def test_a_duplicate_json_key_is_shown_where_it_stands_again():
 
 
 def test_json_places_agree_with_the_text():
-    places = locate_json('{"a": [1,\n {"b": true}]}')
-    assert (places.values[("a", 1, "b")].line, places.values[("a", 1, "b")].column) == (2, 8)
-    assert places.keys[("a", 1, "b")].column == 3
+    at = ("a", 1, "b")
+    assert places('{"a": [1,\n {"b": true}]}', Syntax.JSON, Spot(at), Spot(at, on_key=True)) == [(2, 8), (2, 3)]
 
 
 @pytest.mark.parametrize(
