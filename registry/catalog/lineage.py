@@ -31,19 +31,20 @@ class FileVersion:
     """One content of a playbook's file: what the commit brought in, as ids that are equal where the content is.
 
     `whole` is the object id of the file, of a skill that of its folder; `file` that of the file alone. `digest` is the
-    document's where it loads and is made of this file alone. `version` and `sketch` are those of the document.
+    document's where it loads and is made of this file alone. `version` and `sketch` are those of the document: None
+    and nothing where it does not load, empty where nobody has read it.
     """
 
     commit: str
     whole: str
     file: str
     digest: str | None = None
-    version: str | None = None
+    version: str | None = ""
     sketch: tuple[int, ...] = ()
 
     @property
     def loads(self) -> bool:
-        """Whether a playbook could be read in it."""
+        """Whether a playbook was read in it, or might have been."""
         return self.version is not None
 
 
@@ -130,11 +131,12 @@ def _is_same(one: FileVersion, other: FileVersion) -> bool:
 
 
 def _is_made(version: str | None) -> bool:
-    return version is None or version.startswith(VERSION_FROM_BLOB)
+    """Whether a version says nothing: it was made from the file's bytes, or is not known."""
+    return not version or version.startswith(VERSION_FROM_BLOB)
 
 
 def _base(version: str | None) -> str | None:
-    """A version without what stands behind a plus sign; None where it was made from the file's bytes."""
+    """A version without what stands behind a plus sign; None where it says nothing."""
     return None if _is_made(version) else str(version).partition("+")[0].strip()
 
 

@@ -185,7 +185,7 @@ class _Look:
             head=self._facts.head.commit if self._is_whole else None,
             revision=self._facts.revision,
             contents={name: item for name, item in self._first_contents().items() if now.get(name) != item},
-            tools={head.digest: tools[head.digest] for head in self._heads if head.digest in tools},
+            tools=tools,
             lineages=lineages,
         )
         tallies = Counter((item.code, item.level) for item, _ in everything)
@@ -199,10 +199,14 @@ class _Look:
         return None if body is None else read_revision(body)
 
     def _tools(self, beside: Tools | None = None) -> Tools:
-        known = {**(beside or {}), **self._memory.tools}
-        seen = {copy.digest for copy in self._previous.copies} if self._previous is not None else set()
-        unread = {head.digest for head in self._heads} - seen - known.keys()
-        return {**known, **tools_of(self._store, unread)}
+        """The tools of this revision's documents; read are those that neither `beside` nor the memory can have."""
+        remembered = self._memory.tools
+        known = {**(beside or {}), **(remembered or {})}
+        is_seen = self._previous is not None and remembered is not None
+        seen = {copy.digest for copy in self._previous.copies} if self._previous is not None and is_seen else set()
+        wanted = {head.digest for head in self._heads}
+        found = {**known, **tools_of(self._store, wanted - seen - known.keys())}
+        return {digest: tools for digest, tools in found.items() if digest in wanted}
 
     def _versions(self) -> tuple[Problem, ...]:
         return version_changes(self._known_contents(), self._heads, self._revision.loader)

@@ -16,6 +16,8 @@ LOCAL_COMMITS_MAX: Final = 100
 """Commits of a service repository that are looked at, as for held copies: its slim mirror has to fetch them."""
 VERSIONS_MAX: Final = 100
 """Contents of one file that are compared."""
+CENTRAL_READ_MAX, LOCAL_READ_MAX = 5_000, 500
+"""Contents of all files together that are read, for what is said in them; of others their ids are compared."""
 
 _Event = tuple[int, str, str | None]
 """How many commits that changed something were seen before, the commit, the object id."""
@@ -37,15 +39,17 @@ def read_histories(tree: Tree, paths: Mapping[str, str], role: Role) -> dict[str
 
     Of a skill its whole folder counts. Raises from the SourceFault tree.
     """
-    limit = CENTRAL_COMMITS_MAX if role is Role.CENTRAL else LOCAL_COMMITS_MAX
+    is_central = role is Role.CENTRAL
+    limit = CENTRAL_COMMITS_MAX if is_central else LOCAL_COMMITS_MAX
     wanted = {item for path in paths.values() for item in (path, _whole(path))}
     events: dict[str, list[_Event]] = {path: [] for path in wanted}
     places: dict[str, int] = {}
     for commit, path, found in tree.contents(sorted(wanted), limit):
         events[path].append((places.setdefault(commit, len(places)), commit, found))
     versions = {name: _versions(events[_whole(path)], events[path]) for name, path in paths.items()}
-    tree.hydrate({item.file for found in versions.values() for item in found})
-    return {name: _read(tree, paths[name], found, role) for name, found in versions.items()}
+    most = max(1, (CENTRAL_READ_MAX if is_central else LOCAL_READ_MAX) // max(1, len(paths)))
+    tree.hydrate({item.file for found in versions.values() for item in found[:most]})
+    return {name: (*_read(tree, paths[name], found[:most], role), *found[most:]) for name, found in versions.items()}
 
 
 def _whole(path: str) -> str:

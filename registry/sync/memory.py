@@ -11,6 +11,8 @@ from registry.sync.central import Tools
 
 IDS_MAX: Final = 300
 """Contents of one file that are remembered: further back than a slim mirror goes, since they add up."""
+TOOLS_BYTES_MAX: Final = 1024 * 1024
+"""Tool definitions of one source that are remembered; more of them are read from its documents at every look."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +47,13 @@ class Memory:
     """What was looked at: the head whose CODEOWNERS was read, and the revision.
 
     `contents` are the first contents of versions that are not simply what that revision holds, `tools` those of its
-    documents, `lineages` those of the copies that replace central's, by name.
+    documents (None: too many to remember), `lineages` those of the copies that replace central's, by name.
     """
 
     head: str | None = None
     revision: str | None = None
     contents: Mapping[str, FirstContent] = field(default_factory=dict)
-    tools: Tools = field(default_factory=dict)
+    tools: Tools | None = field(default_factory=dict)
     lineages: Mapping[str, KnownLineage] = field(default_factory=dict)
 
     def to_json(self) -> Json:
@@ -60,11 +62,17 @@ class Memory:
             "head": self.head,
             "revision": self.revision,
             "contents": {name: asdict(item) for name, item in self.contents.items()},
-            "tools": {
-                digest: {tool: definition.decode() for tool, definition in tools.items()}
-                for digest, tools in self.tools.items()
-            },
+            "tools": self._tools_json(),
             "lineages": {name: asdict(item) for name, item in self.lineages.items()},
+        }
+
+    def _tools_json(self) -> Json:
+        definitions = [definition for tools in (self.tools or {}).values() for definition in tools.values()]
+        if self.tools is None or sum(map(len, definitions)) > TOOLS_BYTES_MAX:
+            return None
+        return {
+            digest: {tool: definition.decode() for tool, definition in tools.items()}
+            for digest, tools in self.tools.items()
         }
 
 
@@ -76,15 +84,18 @@ def read_memory(value: Json) -> Memory:
             head=data["head"],
             revision=data["revision"],
             contents={name: FirstContent(**item) for name, item in data["contents"].items()},
-            tools={
-                digest: {tool: definition.encode() for tool, definition in tools.items()}
-                for digest, tools in data["tools"].items()
-            },
+            tools=_read_tools(data["tools"]),
             lineages={name: _read_lineage(item) for name, item in data["lineages"].items()},
         )
     except (AttributeError, KeyError, TypeError, ValueError):
         # Written by another version of the program: what it says is then found out anew.
         return Memory()
+
+
+def _read_tools(item: Mapping[str, Mapping[str, str]] | None) -> Tools | None:
+    if item is None:
+        return None
+    return {digest: {tool: definition.encode() for tool, definition in tools.items()} for digest, tools in item.items()}
 
 
 def _read_lineage(item: Mapping[str, Any]) -> KnownLineage:

@@ -124,3 +124,19 @@ def test_remarks_are_made_of_the_head_the_revision_and_the_rules(looker):
     assert looker.look(PAY).remarks.made_of == first
     looker.side = replace(looker.side, facet="another")
     assert looker.look(PAY).remarks.made_of != first
+
+
+def test_tools_that_are_too_many_to_remember_are_read_at_every_look(looker):
+    def many(name: str) -> str:
+        schema = f"{{type: object, description: {'x' * 9_000}}}"
+        tools = "\n".join(f"  - {{name: {name}{number}, risk: money, input_schema: {schema}}}" for number in range(90))
+        return playbook(name).replace("steps:", f"tools:\n{tools}\nsteps:").replace("shell.run", f"{name}1")
+
+    other = playbook("other").replace("steps:", "tools:\n  - {name: one1, risk: internal}\nsteps:")
+    texts = {"one": many("one"), "two": many("two"), "other": other.replace("shell.run", "one1")}
+    looker.world.service("tools", {f"playbooks/{name}.yaml": text for name, text in texts.items()})
+    looker.central()
+    for _ in range(2):
+        outcome = looker.look("github.com/acme/tools")
+        assert codes(outcome) == ["tool-drift", "tool-drift"]
+        assert outcome.remarks.memory["tools"] is None

@@ -132,3 +132,9 @@ def test_a_sketch_is_of_texts_wherever_they_stand_and_not_of_numbers():
 
 def test_a_sketch_has_a_bounded_size():
     assert len(sketch_of({"a": " ".join(str(number) for number in range(5_000))})) == 64
+
+
+def test_a_content_that_nobody_read_is_known_by_its_ids_alone():
+    central = [was("b", "1.1.0"), was("a", version="", digest=None)]
+    remark = drift(central, [was("a", version="", digest=None)])
+    assert "made from it, by one commit: b" in remark.message
