@@ -279,6 +279,66 @@ READS = (
     ),
 )
 
+SKILLS = (
+    Call(
+        "GET",
+        "/.well-known/agent-skills/index.json",
+        "The skills that serve, as Agent Skills Discovery has them",
+        {200: "The index."},
+        "skills",
+        conditional=True,
+    ),
+    Call(
+        "GET",
+        "/.well-known/agent-skills/{name}/SKILL.md",
+        "The SKILL.md of a skill",
+        {200: "The file."},
+        "skills",
+        problems=("playbook-unknown",),
+        media_type="text/markdown",
+        conditional=True,
+    ),
+    Call(
+        "GET",
+        "/.well-known/agent-skills/{name}.zip",
+        "All files of a skill that has more than one",
+        {200: "A ZIP archive."},
+        "skills",
+        problems=("playbook-unknown",),
+        media_type="application/zip",
+        conditional=True,
+    ),
+    Call(
+        "GET",
+        "/skills/r/{repository}/.well-known/agent-skills/index.json",
+        "The skills that serve in a repository",
+        {200: "The index."},
+        "skills",
+        problems=("repository-invalid",),
+        conditional=True,
+    ),
+    Call(
+        "GET",
+        "/skills/r/{repository}/.well-known/agent-skills/{name}/SKILL.md",
+        "The SKILL.md of a skill that serves in a repository",
+        {200: "The file."},
+        "skills",
+        problems=("repository-invalid", "playbook-unknown"),
+        media_type="text/markdown",
+        conditional=True,
+    ),
+    Call(
+        "GET",
+        "/skills/r/{repository}/.well-known/agent-skills/{name}.zip",
+        "All files of a skill that serves in a repository and has more than one",
+        {200: "A ZIP archive."},
+        "skills",
+        problems=("repository-invalid", "playbook-unknown"),
+        media_type="application/zip",
+        conditional=True,
+    ),
+)
+
 WRITES = (
     Call(
         "POST",
@@ -468,4 +528,4 @@ OPERATION = (
     ),
 )
 
-CALLS = (*READS, *WRITES, *CALLER, *OPERATION)
+CALLS = (*READS, *SKILLS, *WRITES, *CALLER, *OPERATION)

@@ -341,4 +341,9 @@ def test_the_openapi_document_has_every_route_and_every_hot_call(open_registry: 
         ("GET", "/v1/blobs/{digest}"),
         ("POST", "/v1/search"),
     }
-    assert described == routed | hot
+    skills = {
+        ("GET", f"{below}/.well-known/agent-skills/{file}")
+        for below in ("", "/skills/r/{repository}")
+        for file in ("index.json", "{name}/SKILL.md", "{name}.zip")
+    }
+    assert described == routed | hot | skills
