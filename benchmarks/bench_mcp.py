@@ -41,7 +41,7 @@ def main() -> None:
             rows = [measure(name, asked, chosen, server) for name, asked in subjects(server).items()]
     table(
         f"mcp: searches a second at {chosen.documents:,} documents, {CALLERS} callers, one serving process",
-        ["mcp/s", "http/s", "mcp : http", "p50 ms", "p99 ms", "paced p50 ms", "paced p99 ms"],
+        ["mcp/s", "http/s", "mcp : http", "p99 ms", "paced p50 ms", "paced p99 ms", "http's paced p99 ms"],
         rows,
         "Every caller asks again as soon as it has its answer, so a request waits for those of all others; paced, they "
         f"ask {PACE_PER_S} times a second together.\nThe goals are a share of {SHARE_GOAL} or more, and a paced p99 of "
@@ -125,20 +125,20 @@ def measure(name: str, asked: tuple[list[bytes], list[bytes]], chosen: argparse.
     over_mcp, over_http = rounds(chosen.rounds, *(reaching(place, requests) for place, requests in enumerate(asked)))
     share = ratio(over_mcp, over_http)
     paced = [
-        in_turn(server, asked[0], seconds=chosen.seconds, connections=CALLERS, per_s=PACE_PER_S)
+        [in_turn(server, requests, seconds=chosen.seconds, connections=CALLERS, per_s=PACE_PER_S) for requests in asked]
         for _ in range(chosen.rounds)
     ]
-    p99_ms = median([load.p99_ms for load in paced])
+    p99_ms = median([load.p99_ms for load, _ in paced])
     return Row(
         name,
         (
             f"{median(over_mcp):,.0f}",
             f"{median(over_http):,.0f}",
             f"{share:.2f}",
-            f"{median([load.p50_ms for load in seen[0]]):.1f}",
             f"{median([load.p99_ms for load in seen[0]]):.1f}",
-            f"{median([load.p50_ms for load in paced]):.1f}",
+            f"{median([load.p50_ms for load, _ in paced]):.1f}",
             f"{p99_ms:.1f}",
+            f"{median([load.p99_ms for _, load in paced]):.1f}",
         ),
         share >= SHARE_GOAL and p99_ms <= P99_GOAL_MS,
     )
