@@ -19,6 +19,7 @@ class Caller:
     scopes: frozenset[str] = frozenset()
     team: str | None = None
     reads: bool | None = None
+    principal: str | None = None
 
     def holds(self, scope: str) -> bool:
         """Whether the token has that scope, or all of them."""
@@ -37,7 +38,9 @@ def ask_caller(remote: Remote, *, has_token: bool) -> Caller:
     scopes = said.get("scopes") if isinstance(said, dict) else None
     if not isinstance(scopes, list):
         raise Misused("the answer is not what a registry says, so this is none: is its URL right?")
-    return Caller(has_token, frozenset(map(str, scopes)), said.get("team"), bool(said.get("reads")))
+    return Caller(
+        has_token, frozenset(map(str, scopes)), said.get("team"), bool(said.get("reads")), said.get("principal")
+    )
 
 
 class Contact:

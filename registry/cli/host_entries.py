@@ -75,6 +75,11 @@ def is_bridge(entry: Entry) -> bool:
     return program == COMMAND and words[1:2] == ("mcp",)
 
 
+def is_started_here(server: Server) -> bool:
+    """Whether a server is our bridge."""
+    return is_bridge({"command": [server.command, *server.arguments]}) if server.command is not None else False
+
+
 def repository_of(url: str) -> str | None:
     """The repository that the URL of an MCP endpoint names, None where it is no such URL."""
     try:

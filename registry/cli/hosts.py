@@ -85,7 +85,8 @@ class Host:
 
     `servers` is the path of its servers in the file, `reference` the token's variable in its syntax, `form` what an
     entry says. `folder` is how it tells a process where it works. It leaves a server out whose variable is not set if
-    it `needs_variable`. Where it `may_group`, its servers may stand one object further down. `first` begins a new file.
+    it `needs_variable`. Where it `may_group`, its servers may stand one object further down; `first` begins a new file.
+    What `allows_comments` is read with them, but never written to.
     """
 
     name: str
@@ -97,6 +98,7 @@ class Host:
     folder: str = _HERE
     needs_variable: bool = False
     may_group: bool = False
+    allows_comments: bool = False
     first: Entry | None = None
 
     @property
@@ -110,10 +112,7 @@ class Host:
             found = self._read(text)
             where = self._servers_in(found)
         except json_edit.NotEditable as error:
-            return Kept(
-                f"cannot be read as {self.format} ({error}), so nothing is changed in it: mend it, or add our "
-                f"server by hand as docs/hosts/{self.name}.md shows"
-            )
+            return Kept(f"cannot be read as {self.format} ({error}): mend it, then run this again")
         name, before = _own(where, endpoint)
         if before is None and name in where:
             return Kept(f"has another server called {name}, which stays: give ours another name with --name")
@@ -121,7 +120,10 @@ class Host:
         try:
             said = text if text and before == wanted else self._put(text, found, name, wanted)
         except json_edit.NotEditable as error:
-            return Kept(f"does not take our server ({error}), so nothing is changed in it")
+            return Kept(
+                f"is not plain {self.format} ({error}), so nothing is changed in it: add our server by hand, as "
+                f"docs/hosts/{self.name}.md shows"
+            )
         return Configured(said, read_entry(name, before) if before else None, read_entry(name, wanted))
 
     def find(self, text: str) -> tuple[Server, ...]:
@@ -135,7 +137,9 @@ class Host:
     def _read(self, text: str | None) -> dict[str, Any]:
         if text is None or not text.strip():
             return {}
-        return toml_edit.read_table(text) if self.format == "TOML" else json_edit.read_object(text)
+        if self.format == "TOML":
+            return toml_edit.read_table(text)
+        return json_edit.read_relaxed(text) if self.allows_comments else json_edit.read_object(text)
 
     def _path_in(self, found: Entry) -> tuple[str, ...]:
         inner = found.get(self.servers)
@@ -240,8 +244,17 @@ _KNOWN: Final = (
         f"${{env:{TOKEN}}}",
         _usual(None, "stdio"),
         folder=_WORKSPACE,
+        allows_comments=True,
     ),
-    Host("gemini-cli", "Gemini CLI", ".gemini/settings.json", "mcpServers", f"${TOKEN}", _usual("http", None)),
+    Host(
+        "gemini-cli",
+        "Gemini CLI",
+        ".gemini/settings.json",
+        "mcpServers",
+        f"${TOKEN}",
+        _usual("http", None),
+        allows_comments=True,
+    ),
     Host(
         "opencode",
         "OpenCode",
@@ -250,6 +263,7 @@ _KNOWN: Final = (
         f"{{env:{TOKEN}}}",
         _opencode,
         may_group=True,
+        allows_comments=True,
         first={"$schema": OPENCODE_SCHEMA},
     ),
     Host(
@@ -260,6 +274,7 @@ _KNOWN: Final = (
         f"${{env:{TOKEN}}}",
         _usual("http", "stdio"),
         folder=_WORKSPACE,
+        allows_comments=True,
     ),
 )
 

@@ -13,6 +13,8 @@ INDENT: Final = "  "
 
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _INDENTED: Final = re.compile(r'^([ \t]+)"', re.MULTILINE)
+_COMMENT: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_TRAILING: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|(,)\s*([}\]])')
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _DECODER: Final = json.JSONDecoder()
 
@@ -42,6 +44,12 @@ def read_object(text: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise NotEditable("it is no JSON object")
     return value
+
+
+def read_relaxed(text: str) -> dict[str, Any]:
+    """The object that `text` is for those who allow comments and a comma after the last member. Raises NotEditable."""
+    kept = _COMMENT.sub(lambda found: found[0] if found[0].startswith('"') else " ", text)
+    return read_object(_TRAILING.sub(lambda found: found[0] if found[0].startswith('"') else found[2], kept))
 
 
 def put(text: str, path: Sequence[str], value: object) -> str:

@@ -73,6 +73,11 @@ class Remote:
             headers["Authorization"] = f"Bearer {_checked_token(token)}"
         self._client = httpx.Client(base_url=self._url, headers=headers, timeout=TIMEOUT_S, follow_redirects=False)
 
+    @property
+    def url(self) -> str:
+        """Where it is, without a slash at the end."""
+        return self._url
+
     def close(self) -> None:
         """Let go of the connections."""
         self._client.close()
@@ -128,7 +133,7 @@ class Remote:
         try:
             response = self._client.send(request)
         except httpx.HTTPError as error:
-            return ServerFacts(self._url, None, said=str(error))
+            return ServerFacts(self._url, None, said=_reason(error))
         problem = _problem(response, response.content)
         is_registry = _is_ready(response.content) if response.status_code == 200 else problem is not None
         said = str((problem or {}).get("detail") or f"HTTP status {response.status_code}")

@@ -208,6 +208,16 @@ class Catalog:
         """Everything that serves, as entries of the wire, sorted by name."""
         return tuple(entry for _, entry in sorted(self._current().overlay.entries.items()))
 
+    def unavailable(self) -> tuple[Entry, ...]:
+        """The names that nobody serves, as the wire lists them: `name`, `outcome`, `reason`; sorted by name."""
+        return tuple(sorted(self._current().overlay.unavailable, key=lambda entry: str(entry["name"])))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences on what is not as it looks in the working copy, for example a file that does not load."""
+        view = self._current()
+        return (*view.overlay.notes, *view.changed.notes)
+
     def search(self, task: str, *, tags: Sequence[str] = (), limit: int = 5) -> Results:
         """The playbooks for a task, best first; `tags` raise what carries them. Raises RequestInvalid for a limit."""
         if not 1 <= limit <= LIMIT_MAX:

@@ -74,36 +74,39 @@ def _findings(facts: Facts) -> Iterator[Finding]:
     yield from _clock(facts)
 
 
-def _ok(check: str, found: str) -> Finding:
+def ok(check: str, found: str) -> Finding:
+    """A finding that all is well."""
     return Finding(check, Grade.OK, found)
 
 
-def _doubt(check: str, found: str, todo: str) -> Finding:
+def doubt(check: str, found: str, todo: str) -> Finding:
+    """A finding that wants a look."""
     return Finding(check, Grade.WARNING, found, todo)
 
 
-def _fault(check: str, found: str, todo: str) -> Finding:
+def fault(check: str, found: str, todo: str) -> Finding:
+    """A finding that something does not work."""
     return Finding(check, Grade.ERROR, found, todo)
 
 
 def _settings(facts: Facts) -> Iterator[Finding]:
     for sentence in facts.settings_faults:
-        yield _fault("settings", sentence, "Mend that variable; docs/settings.md lists them all. Then ask again.")
+        yield fault("settings", sentence, "Mend that variable; docs/settings.md lists them all. Then ask again.")
     for sentence in facts.settings_doubts:
-        yield _doubt("settings", sentence, "Rename the variable or remove it: it has no effect.")
+        yield doubt("settings", sentence, "Rename the variable or remove it: it has no effect.")
     if not facts.settings_faults and not facts.settings_doubts:
-        yield _ok("settings", "every REGISTRY_ variable is a valid setting")
+        yield ok("settings", "every REGISTRY_ variable is a valid setting")
 
 
 def _folder(folder: FolderFacts) -> Finding:
     check, path = "data folder", folder.path
     if folder.exists and not folder.is_folder:
-        return _fault(check, f"{path} is not a folder", "Give another one in REGISTRY_DATA_DIR.")
+        return fault(check, f"{path} is not a folder", "Give another one in REGISTRY_DATA_DIR.")
     if not folder.is_writable:
         found = f"{path} cannot be written" if folder.exists else f"{path} does not exist and cannot be made"
-        return _fault(check, found, "Give this user write access, or another folder in REGISTRY_DATA_DIR.")
+        return fault(check, found, "Give this user write access, or another folder in REGISTRY_DATA_DIR.")
     if not folder.exists:
-        return _doubt(
+        return doubt(
             check,
             f"{path} does not exist",
             "Nothing, before the first `registry serve`: it makes the folder. Otherwise say where it is in "
@@ -111,16 +114,16 @@ def _folder(folder: FolderFacts) -> Finding:
         )
     free, floor = folder.free_bytes, folder.free_bytes_min
     if free is not None and free < floor:
-        return _fault(
+        return fault(
             check, f"{path} has {_size(free)} free", f"Make room: below {_size(floor)} no repository is read any more."
         )
     if free is not None and free < FREE_DOUBT * floor:
-        return _doubt(
+        return doubt(
             check,
             f"{path} has {_size(free)} free",
             f"Make room soon: below {_size(floor)} no repository is read any more.",
         )
-    return _ok(check, f"{path} can be written" + (f", {_size(free)} are free" if free is not None else ""))
+    return ok(check, f"{path} can be written" + (f", {_size(free)} are free" if free is not None else ""))
 
 
 def _store(store: StoreFacts) -> Finding:
@@ -128,11 +131,11 @@ def _store(store: StoreFacts) -> Finding:
     if store.fault is not None:
         # The store's own sentences end with what to do.
         found, _, todo = store.fault.partition(". ")
-        return _fault(check, found.rstrip("."), todo or "Mend REGISTRY_DATABASE_URL, or the database it names.")
+        return fault(check, found.rstrip("."), todo or "Mend REGISTRY_DATABASE_URL, or the database it names.")
     if not store.exists:
-        return _ok(check, f"{place} does not exist yet: the first `registry serve` makes it")
+        return ok(check, f"{place} does not exist yet: the first `registry serve` makes it")
     if store.damage is not None:
-        return _fault(
+        return fault(
             check,
             f"{place} is damaged: {store.damage}",
             "Stop the registry and restore the store from a backup; mirrors and index are rebuilt by themselves.",
@@ -143,20 +146,20 @@ def _store(store: StoreFacts) -> Finding:
 def _schema(store: StoreFacts) -> Finding:
     check, place, schema, newest = "store", store.place, store.schema, store.known[-1]
     if schema is None:
-        return _ok(check, f"{place} has no tables yet: the first `registry serve` makes them")
+        return ok(check, f"{place} has no tables yet: the first `registry serve` makes them")
     if schema not in store.known:
-        return _fault(
+        return fault(
             check,
             f"{place} has the schema {schema}, and this program knows {newest} at most",
             "Start the newer version of the program, or restore the backup from before the upgrade.",
         )
     if schema != newest:
-        return _doubt(
+        return doubt(
             check,
             f"{place} has the schema {schema}, and this program brings {newest}",
             "Make a backup; the next `registry serve` migrates it.",
         )
-    return _ok(check, f"{place} is whole, with schema {schema} and {_many(store.repositories, 'registration')}")
+    return ok(check, f"{place} is whole, with schema {schema} and {_many(store.repositories, 'registration')}")
 
 
 def _index(index: IndexFacts, store: StoreFacts | None) -> Finding:
@@ -164,64 +167,62 @@ def _index(index: IndexFacts, store: StoreFacts | None) -> Finding:
     wanted = store.documents if store is not None else None
     if not index.exists:
         if index.others:
-            return _doubt(
+            return doubt(
                 check,
                 f"there is no index of format {index.version}, only {', '.join(index.others)}",
                 "Nothing: `registry serve` builds it beside that from the store.",
             )
         if wanted:
-            return _doubt(
+            return doubt(
                 check,
                 f"there is no index, and {_many(wanted, 'playbook')} belong in it",
                 "Start `registry serve`, or start it again: it builds the index from the store.",
             )
-        return _ok(check, "there is none yet: the first `registry serve` makes it")
+        return ok(check, "there is none yet: the first `registry serve` makes it")
     if index.damage is not None:
-        return _fault(
+        return fault(
             check,
             f"the index is damaged: {index.damage}",
             "Start `registry serve` again: it builds a new index from the store.",
         )
     held = index.documents or 0
     if wanted is not None and held < wanted:
-        return _doubt(
+        return doubt(
             check,
             f"the index of format {index.version} holds {_many(held, 'playbook')}, and {wanted} are in force",
             "Ask again in a minute. If it stays, start `registry serve` again: it adds what is missing.",
         )
     # More than wanted is usual: what was replaced stays for the readers that still follow the copy before.
-    return _ok(check, f"the index of format {index.version} is whole and holds {_many(held, 'playbook')}")
+    return ok(check, f"the index of format {index.version} is whole and holds {_many(held, 'playbook')}")
 
 
 def _git(git: GitFacts) -> Finding:
     needed = ".".join(map(str, git.needed))
     if git.version is None:
-        return _fault("git", "no git program is found on PATH", f"Install git {needed} or newer.")
+        return fault("git", "no git program is found on PATH", f"Install git {needed} or newer.")
     version = ".".join(map(str, git.version))
     if git.version < git.needed:
-        return _fault(
-            "git", f"git is {version}", f"Install git {needed} or newer: older ones ignore its safe settings."
-        )
-    return _ok("git", f"git is {version}")
+        return fault("git", f"git is {version}", f"Install git {needed} or newer: older ones ignore its safe settings.")
+    return ok("git", f"git is {version}")
 
 
 def _central(central: CentralFacts, store: StoreFacts | None) -> Finding:
     check = "central"
     if central.url is None:
-        return _doubt(
+        return doubt(
             check,
             "REGISTRY_CENTRAL_URL is not set, and the store names no central repository",
             "Set it to the remote of the central playbook repository before `registry serve`; a client needs none.",
         )
     if central.fault is not None:
-        return _fault(check, f"{central.url} cannot be read: {central.fault}", _HOW.get(central.state, _HOW_ELSE))
+        return fault(check, f"{central.url} cannot be read: {central.fault}", _HOW.get(central.state, _HOW_ELSE))
     if central.is_configured and store is not None and store.central and store.central != central.id:
-        return _doubt(
+        return doubt(
             check,
             f"REGISTRY_CENTRAL_URL is {central.url}, and the store's central repository is {store.central}",
             "Make sure that you mean it: `registry serve` puts the new one in the place of the old.",
         )
-    return _ok(check, f"{central.url} answers: {central.ref} is at {str(central.commit)[:12]}")
+    return ok(check, f"{central.url} answers: {central.ref} is at {str(central.commit)[:12]}")
 
 
 _HOW_ELSE = "Check that this machine reaches the host, and that REGISTRY_CENTRAL_URL is right."
@@ -240,10 +241,10 @@ def _server(server: ServerFacts, folder: FolderFacts | None) -> Finding:
     if server.status is None:
         return _silent(server, folder)
     if not server.is_registry:
-        return _fault(check, f"something else than a registry answers at {url}: {server.said}", "Set REGISTRY_URL.")
+        return fault(check, f"something else than a registry answers at {url}: {server.said}", "Set REGISTRY_URL.")
     if server.status == 200:
-        return _ok(check, f"the registry at {url} is ready")
-    return _fault(
+        return ok(check, f"the registry at {url} is ready")
+    return fault(
         check,
         f"the registry at {url} is not ready: {server.said}",
         "Look at the other findings, at `registry repositories` and at the registry's log.",
@@ -255,34 +256,41 @@ def _silent(server: ServerFacts, folder: FolderFacts | None) -> Finding:
     if folder is None or folder.owner is None:
         if folder is not None and not folder.exists:
             # Neither runs one here nor ever did: the one that is meant is elsewhere.
-            return _doubt("server", found, "Start one with `registry serve`, or set REGISTRY_URL to one that runs.")
-        return _ok("server", f"{found}, and none uses the data folder")
+            return doubt("server", found, "Start one with `registry serve`, or set REGISTRY_URL to one that runs.")
+        return ok("server", f"{found}, and none uses the data folder")
     elsewhere = server.listen if server.listen is not None and server.listen not in server.url else None
     todo = f"Set REGISTRY_URL=http://{elsewhere} if it listens there." if elsewhere else "Look at its log; it may hang."
-    return _doubt("server", f"{found}, though process {folder.owner} uses the data folder", todo)
+    return doubt("server", f"{found}, though process {folder.owner} uses the data folder", todo)
+
+
+def compare_clocks(now: datetime, server: datetime | None) -> Finding | None:
+    """The finding where the registry's clock and this machine's differ, None where they do not or it is not known."""
+    if server is None or abs(server - now) <= CLOCK_DOUBT:
+        return None
+    return _differs(abs(server - now), "the registry's clock and this machine's differ")
 
 
 def _clock(facts: Facts) -> Iterator[Finding]:
     check, now = "clock", facts.now
     said = now.isoformat(timespec="seconds").replace("+00:00", "Z")
     if now < CLOCK_LEAST:
-        yield _fault(check, f"this machine's clock says {said}", "Set it, and have it kept by NTP.")
+        yield fault(check, f"this machine's clock says {said}", "Set it, and have it kept by NTP.")
         return
     findings = []
     newest = facts.store.newest_at if facts.store is not None else None
     if newest is not None and newest - now > CLOCK_DOUBT:
         findings.append(_differs(newest - now, "the newest entry of the store is ahead of this machine's clock"))
-    if facts.server.date is not None and abs(facts.server.date - now) > CLOCK_DOUBT:
-        findings.append(_differs(abs(facts.server.date - now), "the registry's clock and this machine's differ"))
+    if (difference := compare_clocks(now, facts.server.date)) is not None:
+        findings.append(difference)
     if facts.store is not None and facts.store.rule_date is not None and facts.store.rule_date > now.date():
         findings.append(
-            _fault(
+            fault(
                 check,
                 f"the rules are those of {facts.store.rule_date}, a day that has not come",
                 "Waivers until that day have ended. Mend the clock, and give those again that shall hold.",
             )
         )
-    yield from findings or [_ok(check, f"{said} is plausible")]
+    yield from findings or [ok(check, f"{said} is plausible")]
 
 
 def _differs(by: timedelta, what: str) -> Finding:

@@ -348,6 +348,20 @@ def test_a_name_that_nobody_serves_says_why(alone):
     assert raised.value.extra["outcome"] == "broken"
 
 
+def test_what_nobody_serves_is_listed(alone):
+    alone.central.commit({"playbooks/broken.yaml": "playbook: 1\nname: broken\nsteps: ["})
+    alone.registry.sync(CENTRAL_ID)
+    with alone.open() as catalog:
+        assert [(each["name"], each["outcome"]) for each in catalog.unavailable()] == [("broken", "broken")]
+
+
+def test_what_is_not_as_it_looks_in_the_working_copy_is_told_apart_from_the_state(place):
+    place.write("playbooks/own.yaml", "playbook: 1\nname: own\nsteps: [")
+    with place.over_copy() as catalog:
+        (note,) = catalog.notes
+    assert note.startswith("playbooks/own.yaml:")
+
+
 def test_a_rule_against_runs_of_working_copies_is_obeyed(alone):
     alone.central.commit({"policy.yaml": "policy: 1\nworktree: deny\n"})
     alone.registry.sync(CENTRAL_ID)
