@@ -140,7 +140,7 @@ def unmatched_rules(
     """The rules after the change that concern nobody, marks first.
 
     `old_names` maps the names that central had to their tags; `copies` are the (name, repository) of the local copies
-    that waivers speak of. Nothing is said of waivers where `registered` is None: then nobody knows whom they concern.
+    that waivers speak of. Where `registered` is None nobody knows whom a waiver concerns, only whether it is over.
     """
     before = {(mark.name, mark.tag) for mark, _ in rules.unmatched(old, old_names, nearest_max=0)}
     found = [
@@ -148,12 +148,11 @@ def unmatched_rules(
         for mark, _ in rules.unmatched(new, tags_of(after.copies.values()), nearest_max=0)
     ]
     known = {(waiver.name, waiver.repository) for waiver in old.waivers}
-    for waiver in rules.combine(RuleSet(waivers=new.waivers)).waivers:
-        if registered is None or not waiver.holds(after.rule_date):
-            continue
-        why = _idle(waiver, after, registered, copies)
-        if why is not None:
-            found.append(Unmatched(waiver, why, (waiver.name, waiver.repository) not in known))
+    for key, waiver in sorted(_last(new.waivers).items()):
+        is_new, why = key not in known, _idle(waiver, after, registered, copies)
+        # One that was there and is over has done what it was for.
+        if why is not None and (is_new or waiver.holds(after.rule_date)):
+            found.append(Unmatched(waiver, why, is_new))
     return tuple(found)
 
 
@@ -163,8 +162,12 @@ def tags_of(copies: Iterable[Copy]) -> dict[str, tuple[str, ...]]:
 
 
 def _idle(
-    waiver: Waiver, after: CentralPart, registered: Collection[str], copies: Collection[tuple[str, str]]
+    waiver: Waiver, after: CentralPart, registered: Collection[str] | None, copies: Collection[tuple[str, str]]
 ) -> str | None:
+    if not waiver.holds(after.rule_date):
+        return "its last day is over"
+    if registered is None:
+        return None
     if waiver.repository not in registered:
         return "its repository is not registered"
     if not _is_yes(_standing(after, waiver.name)):

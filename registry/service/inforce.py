@@ -116,6 +116,14 @@ class InForce:
         """What is in force, as last read from the store."""
         return self._view
 
+    @property
+    def judged_on(self) -> date:
+        """The day on which a waiver that is still to come would be judged: never before the stored rule date.
+
+        The stored date stays behind while no waiver in force ends, so that it says nothing of those of a proposal.
+        """
+        return max(self._view.api.rule_date, self._now().date())
+
     def refresh(self) -> bool:
         """Whether the store had news; afterwards the view is at least as new as the store was at the call."""
         with self._lock:

@@ -102,7 +102,7 @@ class Previews:
             **_about(proposal, in_force.repository, in_force, after, is_registered=True),
             "central": {"repository": in_force.repository, "commit": in_force.commit},
             "rules_stay": rules_stay,
-            **central_effect(before, after, api, view.api.rule_date, repositories),
+            **central_effect(before, after, api, self._in_force.judged_on, repositories),
         }
 
 

@@ -115,6 +115,18 @@ def test_a_change_of_central_is_told_for_every_repository(registry: Bare):
     assert found["repositories"]["changed"]["count"] == 2
 
 
+def test_a_waiver_that_is_over_when_it_is_proposed_frees_nobody(registry: Bare):
+    # No waiver in force ends, so the stored rule date never moved.
+    waiver = {"name": "drain", "repository": "github.com/acme/payments", "until": "2020-01-31", "reason": "Old."}
+    change = [copy("deploy", required=True), copy("drain", required=True)]
+    sent = body(*change, role="central")
+    sent["revision"] = {"copies": change, "policy": {"waivers": [waiver]}}
+    found = ask(registry, sent).json()
+    (idle,) = found["rules"]["unmatched"]["items"]
+    assert (idle["kind"], idle["why"], idle["new"]) == ("waiver", "its last day is over", True)
+    assert (found["effect"]["waived"]["count"], found["effect"]["refused"]["count"]) == (0, 1)
+
+
 def test_a_copy_of_central_without_a_policy_file_keeps_the_last_good_rules(registry: Bare):
     base = {"copies": [copy("drain")], "policy": {"marks": [{"name": "drain", "reason": "Audited."}]}}
     found = ask(registry, body(copy("drain"), role="central", base=base)).json()
