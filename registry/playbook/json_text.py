@@ -22,7 +22,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 # Only these bring what the decoded file did not have: a control character, half a character, the end of a line.
 _ESCAPES: Final = ("\\u", "\\r", "\\b", "\\f")
 _BAD_ESCAPE = re.compile(
-    r"(?<!\\)(?:\\\\)*(\\(?:[bf]|u(?:00(?:0[0-8bcef]|1[0-9a-f]|7f|8[0-46-9a-f]|9[0-9a-f])|feff|fff[ef]"
+    r"(?<!\\)(?:\\\\){0,500}+(\\(?:[bf]|u(?:00(?:0[0-8bcef]|1[0-9a-f]|7f|8[0-46-9a-f]|9[0-9a-f])|feff|fff[ef]"
     r"|d[89ab][0-9a-f]{2}(?!\\ud[c-f])|(?<!\\ud[89ab][0-9a-f]{2}\\u)d[c-f][0-9a-f]{2})))",
     re.IGNORECASE,
 )

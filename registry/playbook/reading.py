@@ -90,7 +90,8 @@ def _read_text(file: "_File", text: str, syntax: Syntax) -> Reading:
 def _read_loaded(file: "_File", form: Form, loaded: Loaded) -> Reading:
     verdict = _verdict(file, form, loaded)
     problems = verdict.problems
-    if "\r" in loaded.text and "\r\n" in loaded.text and _LONE_FEED.search(loaded.text):
+    is_mixed = "\r" in loaded.text and "\r\n" in loaded.text and _LONE_FEED.search(loaded.text)
+    if is_mixed and len(problems) < file.limits.problems_per_file:
         message = "some lines end with CR LF and some with LF: let the editor or .gitattributes settle on LF."
         problems = (*problems, problem("mixed-line-endings", file.path, (1, 1), message))
     if verdict.playbook is not None:

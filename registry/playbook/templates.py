@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 from registry.digest import Json
 from registry.playbook.text import Path
@@ -12,7 +13,8 @@ TEMPLATED_DOCUMENT = "playbook/1"
 RENDERED_KEYS = ("preconditions", "steps", "stop", "verification")
 
 _TEMPLATE = re.compile(r"\{\{.*?(?:\}\}|\Z)", re.DOTALL)
-_INPUT = re.compile(r"\s*inputs((?:\.[A-Za-z0-9_-]+)+)\s*")
+_INPUT = re.compile(r"\s*+inputs((?:\.[A-Za-z0-9_-]++)++)\s*+")
+_INPUT_CHARS_MAX: Final = 4_096
 _MEANT = re.compile(r"\s*inputs\b")
 
 
@@ -81,7 +83,9 @@ def _unmet(
 
 
 def _segments(source: str) -> tuple[str, ...] | None:
-    form = _INPUT.fullmatch(source, 2, len(source) - 2) if source.endswith("}}") else None
+    if len(source) > _INPUT_CHARS_MAX or not source.endswith("}}"):
+        return None
+    form = _INPUT.fullmatch(source, 2, len(source) - 2)
     return tuple(form[1][1:].split(".")) if form else None
 
 

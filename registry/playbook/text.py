@@ -20,7 +20,7 @@ _ESCAPED = {"0": 0, "a": 7, "b": 8, "e": 27, "f": 12, "v": 11}
 # An escape, of YAML or JSON, that stands for one of `CONTROL`'s characters.
 _CONTROL_DIGITS = "(?:0[0-8bcef]|1[0-9a-f]|7f|8[0-46-9a-f]|9[0-9a-f])"
 _CONTROL_ESCAPE = re.compile(
-    rf"(?<!\\)(?:\\\\)*+\\(?:(?:x|u00|U000000)(?i:({_CONTROL_DIGITS}))|(?:u|U0000)(?i:(feff|fff[ef]))|([0abefv]))"
+    rf"(?<!\\)(?:\\\\){{0,500}}+\\(?:(?:x|u00|U000000)(?i:({_CONTROL_DIGITS}))|(?:u|U0000)(?i:(feff|fff[ef]))|([0abefv]))"
 )
 _RADIX_DIGITS_MAX = 400
 

@@ -125,8 +125,9 @@ def _colon(scene: Scene) -> Culprit | None:
             f"{word}: stands in the middle of a text: if it is a field of its own, begin a new line with it; else "
         )
         return scene.at, f"{message}{quotes}."
-    what = "a colon and a space in" if scene.rest(scene.at + 1).strip() else "a colon at the end of"
-    return scene.at, f"{what} a text without quotes makes YAML take it for a key: {quotes}."
+    if not scene.rest(scene.at + 1).strip():
+        return scene.at, f"a text without quotes that ends in a colon is taken for a key: {quotes}."
+    return scene.at, f"a text without quotes that has a colon and a space in it is taken for a key: {quotes}."
 
 
 def _further_line(scene: Scene, begin: int, start: int) -> Culprit | None:
