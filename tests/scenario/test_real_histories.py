@@ -259,6 +259,19 @@ def test_a_file_that_breaks_is_held_at_the_commit_before(walk):
         assert entry["source"]["blob"] == digest_at(walk, name, row["blob_before"])
 
 
+def test_a_registry_that_sees_a_file_broken_at_first_finds_what_stood_there_before(walk):
+    for name, row in transitions(walk, before="ok", after="broken"):
+        history, late = walk.histories[name], f"github.com/late/{name.partition('/')[2]}"
+        history.repo.git("update-ref", "refs/heads/late", row["commit"])
+        request = RegistrationRequest(history.repo.url, "late", ref="late", paths=GLOBS[name])
+        assert walk.services.repositories.register(ADMIN, late, request, WAIT_S).done
+        entries = json.loads(walk.services.catalogs.current(late).body)["entries"]
+        [entry] = [each for each in entries if each["source"]["path"] == row["path"]]
+        before = history.commits[history.commits.index(row["commit"]) - 1]
+        assert (entry["held"]["commit"], entry["source"]["commit"]) == (before, before)
+        assert entry["source"]["blob"] == digest_at(walk, name, row["blob_before"])
+
+
 def test_a_file_that_breaks_in_another_way_stays_held_at_its_last_good_commit(walk):
     [(name, row)] = [(name, row) for name, row in transitions(walk, before="broken", after="broken")]
     [(_, broke)] = [pair for pair in transitions(walk, before="ok", after="broken") if pair[1]["path"] == row["path"]]
