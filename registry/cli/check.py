@@ -65,7 +65,7 @@ first.""",
 @click.option(
     "--role",
     type=click.Choice([Role.CENTRAL.value, Role.SERVICE.value]),
-    help="What the copy is of; default: as registered, else central if it has a policy file, else service.",
+    help="What the copy is of; default: as registered, else central if it has or had a policy file, else service.",
 )
 @click.option("--policy-path", default="policy.yaml", show_default=True, help="Where a central copy's policy file is.")
 @click.option(
@@ -205,7 +205,9 @@ def _role(subject: Subject, registration: Mapping[str, Any] | None) -> Role:
         return Role(subject.role)
     if registration is not None and registration.get("role") in set(Role):
         return Role(registration["role"])
-    return Role.CENTRAL if (subject.path / subject.policy_path).exists() else Role.SERVICE
+    from registry.cli import working_copy  # noqa: PLC0415 - see above
+
+    return Role.CENTRAL if working_copy.has_policy(subject.path, subject.policy_path, subject.ref) else Role.SERVICE
 
 
 def _detect(path: Path) -> str | None:

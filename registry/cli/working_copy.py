@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from registry.cli.outcome import Misused
 from registry.errors import Corrupt, SourceFault
 from registry.git import worktree
+from registry.git.checkout import ask_git
 from registry.git.folder import WorkingCopy
 from registry.names import SUB_PATH_MARK
 from registry.playbook.roots import Roots
@@ -48,6 +49,18 @@ def plan_for(
     except ValueError as error:
         raise Misused(f"the playbook folders cannot be read: {error}") from None
     return SourcePlan(identity, role, roots, policy_path if role is Role.CENTRAL else None)
+
+
+def has_policy(path: Path, policy_path: str, ref: str | None) -> bool:
+    """Whether a folder has a policy file, or had one when it was last committed or at `ref`.
+
+    A change that deletes the rules is still one of the central repository.
+    """
+    commits = ("HEAD",) if ref is None else ("HEAD", ref)
+    return (path / policy_path).exists() or any(
+        ask_git(path, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}:./{policy_path}")
+        for commit in commits
+    )
 
 
 def read(path: Path, plan: SourcePlan, ref: str | None) -> Reading:

@@ -166,6 +166,15 @@ def test_a_policy_file_that_goes_leaves_its_rules_in_force(tmp_path: Path):
     assert found["effect"]["rules"]["no_longer_required"]["count"] == 0
 
 
+def test_a_change_that_deletes_the_policy_file_is_still_one_of_central(tmp_path: Path):
+    folder = committed(tmp_path, policy_yaml="policy: 1\n", playbooks__a_yaml=playbook())
+    git(folder, "switch", "--quiet", "--create", "no-rules")
+    git(folder, "rm", "--quiet", "policy.yaml")
+    git(folder, "commit", "--quiet", "--message", "No rules")
+    assert report(folder, "--base", "main")["role"] == "central"
+    assert told(folder) == {"policy-missing": True}
+
+
 def test_an_owner_who_does_not_own_the_file_is_remarked_on(tmp_path: Path):
     folder = working_copy(tmp_path, playbooks__a_yaml=playbook())
     (folder / "CODEOWNERS").write_text("/playbooks/ @acme/others\n")
