@@ -138,3 +138,8 @@ def test_a_content_that_nobody_read_is_known_by_its_ids_alone():
     central = [was("b", "1.1.0"), was("a", version="", digest=None)]
     remark = drift(central, [was("a", version="", digest=None)])
     assert "made from it, by one commit: b" in remark.message
+
+
+def test_a_version_that_central_only_wrote_in_another_way_is_followed():
+    central = [was(name, "1.0.0", digest="same", sketch=SKETCH) for name in ("b", "a")]
+    assert drift(central, [was("x")], "1.0.0", SKETCH) is None
