@@ -81,7 +81,7 @@ class McpServer:
         self._listeners.stop()
 
     def _server(self, features: Sequence[Feature], version: str) -> Server[Any]:
-        server: Server[Any] = Server(
+        server = _Server(
             tools.SERVER_NAME,
             version=version,
             title=tools.SERVER_TITLE,
@@ -138,6 +138,23 @@ class McpServer:
         meta = (context.params or {}).get("_meta")
         said = repository_of_meta(meta) if caller.repository is None and isinstance(meta, Mapping) else None
         return resolved(self._services, caller, said)
+
+
+class _Server(Server[Any]):
+    """A server whose tools and prompts are those of its release: nobody has to wait for news of them."""
+
+    def get_capabilities(self, *args: Any, **options: Any) -> types.ServerCapabilities:  # noqa: ANN401 - the base's signature
+        """What the base class says, without the news of lists that never change."""
+        return (
+            super()
+            .get_capabilities(*args, **options)
+            .model_copy(
+                update={
+                    "tools": types.ToolsCapability(list_changed=False),
+                    "prompts": types.PromptsCapability(list_changed=False),
+                }
+            )
+        )
 
 
 def quiet_the_sdk() -> None:
