@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from registry.git.walk import (
@@ -26,7 +27,8 @@ def list_files(
     The same rules as for a commit's tree (`walk.list_wanted`). Raises SourceTooLarge; a folder that may not be read
     holds nothing.
     """
-    return list_wanted(_DiskListing(root), enter=enter, wanted=wanted, limits=limits or WalkLimits())
+    files = list_wanted(_DiskListing(root), enter=enter, wanted=wanted, limits=limits or WalkLimits())
+    return tuple(_printable(file) for file in files)
 
 
 def read_file(root: Path, path: str, max_bytes: int = BLOB_BYTES_MAX) -> bytes | Oversize | None:
@@ -48,6 +50,11 @@ def read_file(root: Path, path: str, max_bytes: int = BLOB_BYTES_MAX) -> bytes |
             return None
         data = file.read(max_bytes + 1)
         return Oversize(max(facts.st_size, len(data))) if len(data) > max_bytes else data
+
+
+def _printable(file: TreeFile) -> TreeFile:
+    # What is not UTF-8 is never read, and no digest can be made of the path that the system knows it by.
+    return replace(file, blob_id=file.path) if file.kind == "path-not-utf8" else file
 
 
 class _DiskListing:

@@ -1,6 +1,7 @@
 """`registry check` on real working copies: folders that git made, and what people leave in them."""
 
 import json
+import os
 from pathlib import Path
 
 import httpx
@@ -95,6 +96,13 @@ def test_a_link_inside_the_copy_is_the_file_that_it_leads_to(tmp_path: Path):
     folder = working_copy(tmp_path, other__a_yaml=playbook(), playbooks__b_yaml=playbook("other"))
     (folder / "playbooks" / "link.yaml").symlink_to("../other/a.yaml")
     assert report(folder)["playbooks"] == 2
+
+
+def test_a_name_that_is_not_utf8_is_a_warning(tmp_path: Path):
+    folder = working_copy(tmp_path, playbooks__a_yaml=playbook())
+    (folder / "playbooks" / os.fsdecode(b"bad-\xff.yaml")).write_text(playbook("bad"))
+    result = run("check", str(folder))
+    assert (result.exit_code, "bad-\\xff.yaml:1:1: warning path-not-utf8" in result.stdout) == (0, True)
 
 
 def test_a_file_over_the_limit_is_an_error(tmp_path: Path):
