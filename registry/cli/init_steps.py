@@ -103,8 +103,8 @@ def check_step(place: Place, wanted: str) -> Step | None:
 
 def ignored(root: Path, paths: Sequence[str]) -> tuple[str, ...]:
     """Those of the paths that git ignores, so that nobody would commit them."""
-    said = ask_git(root, "check-ignore", "-z", "--", *paths) if paths else None
-    return tuple(part.decode(errors="replace") for part in (said or b"").split(b"\0") if part)
+    said = ask_git(root, "-c", "core.quotePath=false", "check-ignore", "--", *paths) if paths else None
+    return tuple((said or b"").decode(errors="replace").splitlines())
 
 
 def names_in(catalog: Mapping[str, Any] | None) -> frozenset[str]:
