@@ -172,19 +172,22 @@ def _report(
     base = None if before is None else before.revision
     effect: dict[str, Json] | None = None
     central: list[Json] | None = []
+    asked_for: frozenset[str] | None = frozenset()
     failure = None
     if inquiry is not None:
         proposal = proposal_json(now.revision, base, role, spelling if role is Role.SERVICE else None)
         effect, failure = _ask(lambda: inquiry.preview(proposal))
         if role is Role.SERVICE and failure is None:
             central, failure = _ask(inquiry.central_entries)
+        if role is Role.SERVICE and failure is None:
+            asked_for, failure = _ask(inquiry.publication)
     if effect is None and base is not None:
         effect = checking.effect_alone(base, now.revision, datetime.now(UTC).date())
     report = checking.Report(
         role=role.value,
         playbooks=len(now.heads),
         names=checking.touched_names(effect) if base is not None else frozenset(head.name for head in now.heads),
-        findings=checking.check(now, before, central=central or (), effect=effect),
+        findings=checking.check(now, before, central=central or (), asked_for=asked_for or (), effect=effect),
         base=reading.base,
         effect=effect,
         selection=checking.select(now, central or (), effect),

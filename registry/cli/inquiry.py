@@ -1,4 +1,4 @@
-"""What `registry check` asks a registry: who the repository is to it, what central serves, what the change would do."""
+"""What `registry check` asks a registry: who the repository is, what central has and wants, what the change would do."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -35,6 +35,11 @@ class Inquiry:
             "entries"
         )
         return entries if isinstance(entries, list) else []
+
+    def publication(self) -> frozenset[str]:
+        """The fields that the central policy file asks every playbook for."""
+        found = _object(self._patiently(lambda: self._remote.get("/v1/policy")).json).get("publication")
+        return frozenset(item for item in found if isinstance(item, str)) if isinstance(found, list) else frozenset()
 
     def preview(self, proposal: Mapping[str, Json]) -> dict[str, Json]:
         """What the change would do."""

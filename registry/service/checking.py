@@ -8,7 +8,8 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import date
 
-from policies.rules import RuleSet
+from policies.rules import PublicationRules, RuleSet
+from registry.catalog.attention import all_problems, attention_of
 from registry.catalog.codeowners import (
     CODEOWNERS_BYTES_MAX,
     CODEOWNERS_PLACES,
@@ -24,7 +25,6 @@ from registry.catalog.hygiene import (
     definitions_of,
     neighbours,
     subject_of,
-    with_remarks,
 )
 from registry.catalog.merge import central_part
 from registry.catalog.revision import Head, Revision
@@ -138,21 +138,25 @@ def check(
     base: Copies | None = None,
     *,
     central: Sequence[Json] = (),
+    asked_for: Collection[str] = (),
     effect: Mapping[str, Json] | None = None,
 ) -> tuple[Finding, ...]:
     """Everything that is to be said of the files, sorted by place, and with a base what of it is new.
 
     `central` are the entries of central's own catalog with contracts, which a service's playbooks are compared with;
-    `effect` is what the registry said of the change.
+    `asked_for` are the fields that the central policy file asks them for; `effect` is what the registry said of the
+    change.
     """
-    beside = neighbours(central_subjects(central)) if central else NOBODY
+    around = _Around(
+        neighbours(central_subjects(central)) if central else NOBODY, PublicationRules(frozenset(asked_for))
+    )
     told = effect_problems(effect, now.revision)
-    found = [*_problems(now, beside, refused_names(effect))]
+    found = [*_problems(now, around, refused_names(effect))]
     if base is None:
         findings = [Finding(problem) for problem in (*found, *(problem for problem, _ in told))]
     else:
         kept = {str(row.get("name")) for row in rows_of(effect, "refused") if row.get("new") is False}
-        before = Counter(_identity(item) for item in _problems(base, beside, kept))
+        before = Counter(_identity(item) for item in _problems(base, around, kept))
         findings = [*_compared(found, before), *(Finding(problem, is_new) for problem, is_new in told)]
         findings += [Finding(problem, is_new=True) for problem in version_remarks(base.heads, now.heads)]
     return tuple(sorted(findings, key=lambda item: _place(item.problem)))
@@ -229,12 +233,21 @@ def _compared(found: Sequence[Problem], before: Counter[tuple[str, ...]]) -> Ite
             before[identity] -= 1
 
 
-def _problems(copies: Copies, beside: Neighbours, refused: Collection[str]) -> tuple[Problem, ...]:
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What a source's files are judged beside: central's playbooks, and what its policy file asks for."""
+
+    neighbours: Neighbours
+    publication: PublicationRules
+
+
+def _problems(copies: Copies, around: _Around, refused: Collection[str]) -> tuple[Problem, ...]:
     """What the files show, and what their catalog shows of them."""
     serving = [head for head in copies.heads if head.name not in refused and head.digest in copies.documents]
     subjects = [subject_of(head, definitions_of(json.loads(copies.documents[head.digest]))) for head in serving]
-    remarks = [*catalog_remarks(subjects, beside), *owner_remarks(copies.codeowners, copies.heads)]
-    return with_remarks(copies.revision.problems, remarks)
+    remarks = [*catalog_remarks(subjects, around.neighbours), *owner_remarks(copies.codeowners, copies.heads)]
+    said = all_problems(attention_of(copies.revision), remarks, around.publication)
+    return tuple(problem for problem, _ in said)
 
 
 def _codeowners(source: GitSource, head: RemoteHead) -> CodeOwners | None:

@@ -167,6 +167,7 @@ def answering(preview: httpx.Response | list[httpx.Response]) -> respx.MockRoute
     router = respx.mock(base_url=URL, assert_all_called=False)
     router.get("/v1/repositories").mock(httpx.Response(200, json=repository()))
     router.get("/v1/catalogs").mock(httpx.Response(200, json={"entries": []}))
+    router.get("/v1/policy").mock(httpx.Response(200, json={"publication": ["owner", "runbook"]}))
     route = router.post("/v1/preview")
     if isinstance(preview, list):
         route.mock(side_effect=preview)
@@ -189,6 +190,14 @@ def test_a_registry_that_is_busy_is_asked_again(tmp_path: Path):
     with answering([busy(), busy(), httpx.Response(200, json=EFFECT)]):
         result = run("check", str(folder), "--registry", URL)
     assert (result.exit_code, "Nothing that is served changes." in result.stdout) == (0, True)
+
+
+def test_what_the_policy_file_asks_of_every_playbook_is_a_warning_in_a_service(tmp_path: Path):
+    folder = working_copy(tmp_path, "git@github.com:acme/payments.git", playbooks__a_yaml=playbook())
+    with answering(httpx.Response(200, json=EFFECT)):
+        result = run("check", str(folder), "--registry", URL)
+    told = [line for line in result.stdout.splitlines() if "publication-missing" in line]
+    assert (result.exit_code, len(told), "runbook is missing" in told[0]) == (0, 1, True)
 
 
 def test_a_registry_that_stays_busy_exits_3_after_what_the_files_show(tmp_path: Path):

@@ -118,6 +118,7 @@ def test_a_rule_leads_to_the_page_of_the_registry_that_was_asked(tmp_path: Path)
     with respx.mock(base_url=URL) as router:
         router.get("/v1/repositories").mock(httpx.Response(200, json=repository()))
         router.get("/v1/catalogs").mock(httpx.Response(200, json={"entries": []}))
+        router.get("/v1/policy").mock(httpx.Response(200, json={"publication": []}))
         router.post("/v1/preview").mock(httpx.Response(200, json={"role": "service", "effect": {}}))
         only = log(folder, "--registry", URL + "/")
     check_structure(only)
