@@ -1,4 +1,4 @@
-"""What `registry check` asks a registry: who the repository is, what central has and wants, what the change would do."""
+"""What `registry check` asks a registry: who the repository is, what central has and wants, what the change does."""
 
 import time
 from collections.abc import Callable, Mapping
