@@ -219,7 +219,8 @@ def _duplicate_name(playbook: Playbook, inside: Sequence[Playbook]) -> Problem:
         playbook,
         "duplicate-name",
         Level.ERROR,
-        f"{playbook.key} is also the name of {others} with other content, so neither is chosen: rename or delete one.",
+        f"{playbook.key} is also the name of {others} with other content, so none of them is chosen: keep one of that "
+        "name, and rename or delete the others.",
     )
 
 

@@ -51,7 +51,9 @@ def catalog(remote: Remote, repository: str | None, full: bool, as_json: bool) -
     _write_entries(body)
     _write_refused(body["refused"])
     _write_unavailable(body["unavailable"])
-    _write_problems(body["problems"])
+    # A path says nothing of the repository that it is relative to.
+    for kind, whose in (("local", "its own"), ("central", "central's")):
+        _write_problems([item for item in body["problems"] if item["source"] == kind], whose)
     say()
     headers = answer.headers
     say(faint(f"Snapshot {shown(headers.get('Catalog-Digest'))}, {shown(headers.get('Catalog-State'))}"))
@@ -190,12 +192,15 @@ def _write_unavailable(unavailable: list[dict[str, Any]]) -> None:
         say(heading("Unavailable: nobody serves these"))
         for item in unavailable:
             say(f"{bad(shown(item['name']))} ({shown(item['outcome'])}): {shown(item['reason'])}")
+            for copy in item["copies"]:
+                source = copy["source"]
+                say(f"  {shown(source['kind'])}, {shown(copy['state'])}: {shown(source['path'])}")
 
 
-def _write_problems(problems: list[dict[str, Any]]) -> None:
+def _write_problems(problems: list[dict[str, Any]], whose: str) -> None:
     if problems:
         say()
-        say(heading("Problems of the files behind it"))
+        say(heading(f"Problems of {whose} files"))
         for item in problems:
             say(problem_line(item))
 

@@ -104,8 +104,9 @@ class Walk:
         """Move these branches, forwards or backwards, have them read, and look."""
         for name, number in numbers.items():
             self.histories[name].push(number)
-        for name in numbers:
-            self.services.repositories.sync(ADMIN, self.id_of(name), 0)
+            self.world.store.request_sync(self.id_of(name))
+        # One more wish wakes the worker for all of them.
+        self.services.repositories.sync(ADMIN, self.id_of(next(iter(numbers))), 0)
         self._see(numbers)
 
     def _see(self, numbers: dict[str, int]) -> None:

@@ -151,18 +151,33 @@ def test_one_repository_is_shown_with_its_problems_by_line_and_column():
 
 
 def test_a_catalog_shows_decisions_and_lists_refused_unavailable_and_problems():
+    problem = {"code": "x-y", "level": "error", "line": 2, "column": 3, "message": "Mend it."}
     body = catalog(
         entry(required=True, held={"commit": "c", "problem": {}}),
         refused=[entry("deploy-rollback", decision={"outcome": "required_holds", "over": []})],
-        unavailable=[{"name": "close-month", "outcome": "broken", "reason": "Nobody serves.", "copies": []}],
-        problems=[{"code": "x-y", "level": "error", "path": "p.yaml", "line": 2, "column": 3, "message": "Mend it."}],
+        unavailable=[
+            {
+                "name": "close-month",
+                "outcome": "broken",
+                "reason": "Nobody serves.",
+                "copies": [{"state": "ambiguous", "source": {"kind": "central", "path": "playbooks/close.yaml"}}],
+            }
+        ],
+        problems=[{**problem, "source": "central", "path": "q.yaml"}, {**problem, "source": "local", "path": "p.yaml"}],
     )
     with answers(body=body, Catalog_State="fresh; age=1"):
         lines = [" ".join(line.split()) for line in run("catalog", "github.com/acme/payments").stdout.splitlines()]
     assert "rotate-signing-key 2.1.0 local local_wins required held" in lines
     assert "deploy-rollback 2.1.0 github.com/acme/payments/playbooks/deploy-rollback.yaml required_holds" in lines
-    assert "close-month (broken): Nobody serves." in lines
-    assert "p.yaml:2:3: error x-y: Mend it." in lines
+    at = lines.index("close-month (broken): Nobody serves.")
+    assert lines[at + 1] == "central, ambiguous: playbooks/close.yaml"
+    at = lines.index("Problems of its own files")
+    assert lines[at + 1 : at + 5] == [
+        "p.yaml:2:3: error x-y: Mend it.",
+        "",
+        "Problems of central's files",
+        "q.yaml:2:3: error x-y: Mend it.",
+    ]
 
 
 def test_a_full_catalog_asks_for_the_contracts():
