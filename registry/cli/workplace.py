@@ -19,7 +19,7 @@ from registry.cli.inquiry import Inquiry
 from registry.cli.json_edit import NotEditable
 from registry.cli.mcp_probe import probe
 from registry.cli.outcome import Misused, No, Unreachable
-from registry.cli.remote import Remote
+from registry.cli.remote import Remote, segment
 from registry.client.cache import default_folder
 from registry.errors import RegistryError, RepositoryInvalid
 from registry.git import worktree
@@ -82,7 +82,7 @@ def look_at(subject: Subject) -> Workplace:
         version=version(DISTRIBUTION),
         copy=copy,
         server=subject.remote.look(),
-        cache=CacheFacts(str(cache), _may_write(cache)),
+        cache=CacheFacts(str(cache or "a home folder"), cache is not None and _may_write(cache)),
         url_from=subject.url_from,
     )
     if checkout is None:
@@ -99,7 +99,7 @@ def look_at(subject: Subject) -> Workplace:
         found,
         copy=replace(copy, identity=identity),
         token=token,
-        registration=faulted or _registration(registration),
+        registration=faulted or _registration(subject.remote, registration),
         catalog=_catalog(subject, folder, identity),
         files=_files(checkout, registration),
         hosts=_hosts(checkout, folder, subject.url),
@@ -146,19 +146,35 @@ def _token(caller: Caller) -> TokenFacts:
     return TokenFacts(caller.has_token, caller.principal, caller.team, caller.scopes, caller.reads)
 
 
-def _registration(found: Mapping[str, Any] | None) -> RegistrationFacts:
+def _registration(remote: Remote, found: Mapping[str, Any] | None) -> RegistrationFacts:
     if found is None:
         return RegistrationFacts()
-    status = found.get("sync") or {}
+    identity, status = str(found["id"]), found.get("sync") or {}
+    problems = _problems(remote, identity)
     return RegistrationFacts(
-        identity=str(found["id"]),
+        identity=identity,
         is_central=found.get("role") == Role.CENTRAL,
         team=found.get("team"),
         state=status.get("state"),
         message=str(status.get("message") or ""),
         playbooks=int(found.get("playbooks") or 0),
-        problems=int(found.get("problems") or 0),
+        problems=tuple(_at_its_place(each) for each in problems if each.get("level") == Level.ERROR),
+        remarks=sum(each.get("level") != Level.ERROR for each in problems),
     )
+
+
+def _problems(remote: Remote, identity: str) -> list[Mapping[str, Any]]:
+    """What was wrong at the last sync; nothing where it was never read."""
+    try:
+        found = remote.get(f"/v1/repositories/{segment(identity)}/problems").json.get("problems")
+    except (No, Misused, Unreachable):
+        return []
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+
+def _at_its_place(problem: Mapping[str, Any]) -> str:
+    place = ":".join(str(problem.get(key)) for key in ("path", "line", "column"))
+    return f"{place} {problem.get('message')}".rstrip(".")
 
 
 def _catalog(subject: Subject, folder: Path, identity: str) -> CatalogFacts:
@@ -201,7 +217,7 @@ def _files(checkout: Checkout, registration: Mapping[str, Any] | None) -> FilesF
     known = good | {each.path for each in revision.problems} | {copy.path for copy in revision.copies}
     return FilesFacts(
         playbooks=len(good),
-        broken=tuple(f"{each.path}:{each.line}:{each.column} {each.message}".rstrip(".") for each in problems),
+        broken=tuple(_at_its_place(each.to_json()) for each in problems),
         passed_over=tuple(path for path in wanted if path not in known),
         looked_in=tuple(map(str, paths)) if isinstance(paths, list) else (),
     )

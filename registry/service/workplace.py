@@ -24,7 +24,11 @@ class CopyFacts:
 
 @dataclass(frozen=True, slots=True)
 class RegistrationFacts:
-    """How the registry knows the repository: `identity` None where it does not."""
+    """How the registry knows the repository: `identity` None where it does not.
+
+    `problems` are the files that did not load at its last sync, each a sentence with its place; `remarks` counts what
+    is said besides.
+    """
 
     identity: str | None = None
     is_central: bool = False
@@ -32,7 +36,8 @@ class RegistrationFacts:
     state: str | None = None
     message: str = ""
     playbooks: int = 0
-    problems: int = 0
+    problems: tuple[str, ...] = ()
+    remarks: int = 0
     fault: str | None = None
 
 

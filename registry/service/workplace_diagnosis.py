@@ -116,10 +116,12 @@ def _sync(registration: RegistrationFacts) -> Finding:
     check, identity = "registration", registration.identity
     who = f"{identity} is registered, of team {registration.team}"
     if registration.state == "ok" and not registration.problems:
-        return ok(check, f"{who}, read well, {_many(registration.playbooks, 'playbook')} of its own")
+        remarks = f", and {_many(registration.remarks, 'remark')}" if registration.remarks else ""
+        return ok(check, f"{who}, read well, {_many(registration.playbooks, 'playbook')} of its own{remarks}")
     if registration.state == "ok":
-        todo = f"`registry repositories {identity} --problems` lists them."
-        return doubt(check, f"{who}, read well, with {_many(registration.problems, 'problem')}", todo)
+        todo = f"`registry repositories {identity} --problems` lists what is wrong."
+        files = _many(len(registration.problems), "problem")
+        return doubt(check, f"{who}, read, and {files} kept files from it: {registration.problems[0]}", todo)
     found = f"{who}, and its sync stands at {registration.state}"
     if registration.message:
         found = f"{found}: {registration.message.rstrip('.')}"

@@ -78,7 +78,12 @@ BAD = [
     ("clock", {"now": datetime(2001, 1, 1, tzinfo=UTC)}, Grade.ERROR, "NTP"),
     ("registration", {"registration": RegistrationFacts()}, Grade.WARNING, "registry register https://github.com/acme"),
     ("registration", {"registration": RegistrationFacts(fault="it is busy")}, Grade.ERROR, "Mend that"),
-    ("registration", {"registration": replace(REGISTRATION, problems=1)}, Grade.WARNING, "--problems"),
+    (
+        "registration",
+        {"registration": replace(REGISTRATION, problems=("playbooks/a.yaml:1:1 no steps",))},
+        Grade.WARNING,
+        "--problems",
+    ),
     ("registration", {"registration": replace(REGISTRATION, state="pending")}, Grade.WARNING, "in a minute"),
     ("registration", {"registration": replace(REGISTRATION, state="suspended")}, Grade.WARNING, "registry apply"),
     ("registration", {"registration": replace(REGISTRATION, state="unreachable")}, Grade.ERROR, "registry sync"),
