@@ -55,7 +55,7 @@ _STATES = {
         "mended or deleted."
     ),
     CopyState.BROKEN: "{Whose} does not load, and no earlier good version of it is known.",
-    CopyState.AMBIGUOUS: "{Whose} is ambiguous: two files with different content claim the name, and none is chosen.",
+    CopyState.AMBIGUOUS: "{Whose} is ambiguous: files with different content claim the name, and none is chosen.",
 }
 _WHOSE = {Side.CENTRAL: "the central copy", Side.LOCAL: "the repository's own copy"}
 _GROUNDS = {
@@ -128,7 +128,12 @@ def _about_over(decision: Decision, words: dict[str, str]) -> tuple[str, ...]:
 def _about_requirement(decision: Decision, standing: Standing, central: Account) -> tuple[str, ...]:
     if standing.requirement is Requirement.NO:
         return ()
-    sentences = [f"It is made required by {_listed([_GROUNDS[ground] for ground in standing.by])}."]
+    # What a file that never loaded says of itself is not known, and rules never weaken by accident.
+    is_unread = central.state is CopyState.BROKEN
+    grounds = [_GROUNDS[ground] for ground in standing.by if not (is_unread and ground == "front-matter")]
+    sentences = [f"It is made required by {_listed(grounds)}."] if grounds else []
+    if len(grounds) < len(standing.by):
+        sentences.append("Its central file does not load, and counts as required until it does.")
     given = [reason for reason in standing.reasons if reason != FRONT_MATTER_REASON]
     sentences += [f"The reason given: {_sentence(reason)}" for reason in given]
     if standing.waiver is not None:

@@ -5,6 +5,7 @@ from datetime import date, datetime
 
 from policies import rules
 from policies.access import Action, Principal, may
+from policies.decision import CopyState
 from policies.rules import Mark, Waiver, Withdrawal
 from registry.catalog.revision import Copy, folded_tags
 from registry.digest import Json, is_digest
@@ -34,7 +35,7 @@ class Policy:
         view = self._in_force.view
         data = dict(rules.to_json(self._in_force.rules_in_force()))
         front_matter: list[Json] = [
-            {"origin": "front-matter", "name": copy.name, "tag": None, "reason": "its front matter says so"}
+            {"origin": "front-matter", "name": copy.name, "tag": None, "reason": _why(copy)}
             for copy in self._central_copies()
             if copy.says_required
         ]
@@ -170,6 +171,13 @@ class Policy:
         self, principal: Principal | None, action: str, subject: str, reason: str = "", **detail: str
     ) -> AuditEntry:
         return AuditEntry(self._now(), name_of(principal), action, subject, reason, detail or None)
+
+
+def _why(copy: Copy) -> str:
+    """Why a central copy counts as required by its file alone."""
+    if copy.state is CopyState.BROKEN:
+        return "its file does not load, and counts as required until it does"
+    return "its front matter says so"
 
 
 def _reason(text: str) -> str:

@@ -215,6 +215,13 @@ def test_accepting_the_policys_absence_does_not_apply_a_mass_change(tmp_path):
         assert (view["sync"]["state"], view["playbooks"]) == ("suspended", 13)
 
 
+def test_a_central_file_that_never_loaded_is_listed_as_required_for_what_is_known_of_it(tmp_path):
+    with running(tmp_path, {**CENTRAL, "playbooks/w.yaml": playbook("wipe") + "unknwn: 1\n[\n"}) as world:
+        [rule] = world.services.policy.rules()["required"]
+        assert (rule["name"], rule["origin"]) == ("wipe", "front-matter")
+        assert rule["reason"] == "its file does not load, and counts as required until it does"
+
+
 def test_a_central_file_with_a_marked_tag_that_never_loaded_keeps_local_copies_out(tmp_path):
     policy = "policy: 1\nrequired:\n  - {tag: data-deletion, reason: irreversible}\n"
     broken = playbook("wipe-tenant", tags="[data-deletion]") + "unknwn: 1\n"

@@ -129,7 +129,7 @@ def test_a_held_copy() -> None:
 
 def test_an_ambiguous_copy() -> None:
     assert told(central(), local("ambiguous"))[-1] == (
-        "The repository's own copy is ambiguous: two files with different content claim the name, and none is chosen."
+        "The repository's own copy is ambiguous: files with different content claim the name, and none is chosen."
     )
 
 
@@ -173,6 +173,20 @@ def test_a_withdrawn_copy_behind_the_serving_one_serves_nowhere() -> None:
 def test_all_places_that_require_it_are_named(by, words: str) -> None:
     found = told(central(), local(), Standing(Requirement.YES, ("Audited.",), by))
     assert f"It is made required {words}" in found
+
+
+def test_what_a_file_that_never_loaded_says_of_itself_is_not_claimed_to_be_known() -> None:
+    standing = Standing(Requirement.YES, (FRONT_MATTER_REASON,), ("front-matter",))
+    found = told(central("broken"), local(), standing)
+    assert "Its central file does not load, and counts as required until it does." in found
+    assert not any("It is made required by" in sentence for sentence in found)
+
+
+def test_a_rule_is_named_beside_a_file_that_never_loaded() -> None:
+    standing = Standing(Requirement.YES, (FRONT_MATTER_REASON, "Audited."), ("front-matter", "api"))
+    found = told(central("broken"), local(), standing)
+    assert "It is made required by a mark made through the API." in found
+    assert "Its central file does not load, and counts as required until it does." in found
 
 
 def test_front_matter_gives_no_reason_of_its_own() -> None:
