@@ -35,6 +35,15 @@ for _name in [name for name in os.environ if name.startswith("GIT_")]:
 os.environ.update(GIT_IDENTITY)
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say aloud what was not tested at all, which a row of letters would hide."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = {str(report.longrepr[2]) for report in skipped if isinstance(report.longrepr, tuple)}
+    for reason in sorted(reason.removeprefix("Skipped: ") for reason in reasons):
+        if reason.startswith("NOT TESTED"):
+            terminalreporter.write_line(f"WARNING: {reason}", red=True, bold=True)
+
+
 @pytest.fixture(autouse=True)
 def git_environment_as_set() -> Iterator[None]:
     """Fails a test that leaves another git environment behind than it found."""
