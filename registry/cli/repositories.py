@@ -247,9 +247,13 @@ def _write_one(item: dict[str, Any]) -> None:
     say(f"  state      {_state(status['state'])} since {shown(status['since'])}, commit {shown(status['commit'])}")
     if status["message"]:
         say(f"             {shown(status['message'])}")
-    counts = ", ".join(f"{shown(item[key])} {key}" for key in ("playbooks", "held", "refused", "problems"))
-    say(f"  holds      {counts}")
+    counts = [_many(item["playbooks"], "playbook"), f"{item['held']} held", f"{item['refused']} refused"]
+    say(f"  holds      {', '.join([*counts, _many(item['problems'], 'problem')])}")
     say(f"  snapshot   {shown(item['snapshot'])}")
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _write_problems(problems: list[dict[str, Any]]) -> None:
