@@ -112,6 +112,9 @@ def check_command(
     one to everybody's.
     """
     _require_folder(path)
+    if registry is not None and not registry.strip():
+        # An unset variable of a workflow must not pass for a check that found nothing required.
+        raise Misused("--registry is empty: give the registry's URL, or leave the option out to ask none.")
     asked = registry or (url if ask_registry else None)
     inquiry = None
     if asked is not None:

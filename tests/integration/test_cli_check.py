@@ -145,6 +145,12 @@ def test_a_copy_without_a_remote_must_be_named_to_ask(tmp_path: Path):
     assert (result.exit_code, "--repository" in result.stderr) == (2, True)
 
 
+def test_an_empty_url_is_no_check_without_a_registry(tmp_path: Path):
+    folder = working_copy(tmp_path, "git@github.com:acme/payments.git", playbooks__a_yaml=playbook())
+    result = run("check", str(folder), "--registry", "")
+    assert (result.exit_code, "--registry is empty" in result.stderr) == (2, True)
+
+
 def test_what_the_files_show_is_said_even_when_the_registry_does_not_answer(tmp_path):
     (tmp_path / "playbooks").mkdir()
     (tmp_path / "playbooks" / "a.yaml").write_text("playbook: 1\nname: [\n")
