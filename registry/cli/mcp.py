@@ -1,5 +1,7 @@
 """The command `mcp`: the bridge over stdio between a host and the registry."""
 
+import os
+import signal
 import sys
 from functools import partial
 from importlib.metadata import version
@@ -43,14 +45,35 @@ def mcp(path: Path, repository: str | None, url: str | None) -> None:
     from registry.mcp.bridge import Bridge  # noqa: PLC0415 - the list of commands does not wait for it
     from registry.mcp.stdio import StdioServer  # noqa: PLC0415
 
-    bridge = Bridge(partial(_open, path, repository, url))
-    bridge.start()
+    # A process that is the first one of a container is ended by no signal that it does not take itself.
+    signal.signal(signal.SIGTERM, _raise)
+    signal.signal(signal.SIGINT, _raise)
+    code, bridge = 0, Bridge(partial(_open, path, repository, url))
     try:
-        StdioServer(bridge.call, version("playbook-registry")).serve(sys.stdin.buffer, sys.stdout.buffer)
-    except KeyboardInterrupt:
-        pass
+        bridge.start()
+        left = StdioServer(bridge.call, version("playbook-registry")).serve(sys.stdin.buffer, sys.stdout.buffer)
+        if left:
+            click.echo(f"The host closed its end while {left} of its calls had no answer yet.", err=True)
+    except _Signalled as signalled:
+        code = 128 + signalled.number
+    except Exception as error:  # noqa: BLE001 - what follows would hide it
+        click.echo(f"The bridge failed: {type(error).__name__}: {error}", err=True)
+        code = 1
     finally:
-        bridge.end()
+        # A thread may be waiting for a registry or a host that never answers, and is not worth waiting for.
+        os._exit(code)
+
+
+class _Signalled(BaseException):
+    """A signal came that ends the process."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+def _raise(number: int, _: object) -> None:
+    raise _Signalled(number)
 
 
 def _open(path: Path, repository: str | None, url: str | None) -> "Catalog":

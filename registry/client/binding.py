@@ -46,7 +46,7 @@ def recording(
         "name": entry["name"],
         "version": entry["version"],
         "digest": entry["digest"],
-        "path": source["path"],
+        "path": source["path"].encode("utf-8", "replace").decode(),  # a file's name need not be text
         "commit": None if set(source["commit"]) == {"0"} else source["commit"],
         "blob": source["blob"],
         "tags": list(entry["tags"]),

@@ -4,23 +4,30 @@ A bad answer never replaces a good one. Whatever cannot be fetched leaves the la
 state says since when.
 """
 
-import json
-from collections.abc import Callable, Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from registry.client.cache import DiskCache
-from registry.client.connection import Answer, Connection, segment
-from registry.client.snapshot import Entry, Snapshot, read_snapshot
-from registry.digest import canonical, digest_of, is_digest
-from registry.errors import Forbidden, RegistryError, Unauthenticated, Unavailable, Unknown, Untrusted
+from registry.client.cache import FILE_BYTES_MAX, DiskCache
+from registry.client.connection import NOT_MODIFIED, Answer, Connection, segment
+from registry.client.documents import Documents
+from registry.client.snapshot import Snapshot, read_snapshot
+from registry.digest import is_digest
+from registry.errors import RegistryError, Unknown, Untrusted
+from registry.playbook.roots import Roots
 
-ONE_BY_ONE_MAX: Final = 8
-"""Documents that are fetched one by one; where more are missing, the whole catalog is fetched with its contracts."""
-REVALIDATE_TIMEOUT_S: Final = 2.0
+CATALOG_BYTES_MAX: Final = FILE_BYTES_MAX
+"""As much as the cache keeps: some hundred thousand entries."""
+CATALOG_DEADLINE_S: Final = 60.0
+"""How long it may take to fetch a catalog and what it needs. Nobody waits for it who has one already."""
+NOT_ASKED: Final = "it was not asked yet"
 _REGISTERED: Final = "registered"
+
+Needed = Callable[[Snapshot], Iterable[str]]
+"""The digests of the documents without which a snapshot is not put in force."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +57,10 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """The catalog that is held: since when it is known to be in force, and what the registry said of itself then."""
+    """The catalog that is held: since when it is known to be in force, and what the registry said of itself then.
+
+    `fault` says why the registry could not be asked since; `paths` are where the repository keeps its playbooks.
+    """
 
     snapshot: Snapshot
     checked_at: datetime
@@ -60,92 +70,76 @@ class Held:
     paths: tuple[str, ...] | None
     fault: str = ""
 
+    def state(self, now: datetime, fault: str = "") -> State:
+        """How current this is, where `fault` is what keeps the registry from being asked."""
+        fault = self.fault or fault
+        age_s = self.age_s + max(0, int((now - self.checked_at).total_seconds()))
+        freshness = "offline" if fault else "fresh" if self.fresh else "stale"
+        return State(freshness, age_s, self.registered, self.snapshot.repository, _offline(fault, age_s))
+
 
 class Following:
-    """One repository's catalog (None: central's own) at one registry. For one thread at a time."""
+    """One repository's catalog (None: central's own) at one registry.
+
+    `held` may be read by any thread; one at a time refreshes it.
+    """
 
     def __init__(
-        self, connection: Connection, cache: DiskCache, repository: str | None, *, now: Callable[[], datetime]
+        self,
+        connection: Connection,
+        cache: DiskCache,
+        documents: Documents,
+        repository: str | None,
+        *,
+        now: Callable[[], datetime],
     ) -> None:
         self._connection = connection
         self._cache = cache
+        self._documents = documents
         self._now = now
-        self._documents: dict[str, Mapping[str, Any]] = {}
         self.repository = repository
+        self.path = "/v1/catalogs" if repository is None else f"/v1/catalogs/{segment(repository)}"
         self.held = self._from_disk()
 
-    def refresh(self, *, with_paths: bool = False) -> bool:
+    def refresh(self, needed: Needed, *, with_paths: bool, only_registered: bool = False) -> bool:
         """Ask the registry once; whether another catalog is held than before.
 
-        Raises where nothing is held: Unavailable, Untrusted, Unauthenticated or Forbidden, and RepositoryInvalid.
+        A new one is held once its `needed` documents are here, and the `paths` if they are wanted. With
+        `only_registered`, a repository that nobody registered is Unknown instead of having central's catalog. Raises
+        Unavailable, Untrusted, and whatever the registry refuses by; what was held is still held then.
         """
         before = self.held
-        try:
-            self.held = self._asked(before, with_paths=with_paths)
-        except (Unavailable, Untrusted, Unauthenticated, Forbidden) as error:
-            if before is None:
-                raise
-            self.held = replace(before, fault=str(error))
-            return False
-        if self.held.checked_at != (before and before.checked_at):
-            self._keep(self.held)
-        return before is None or before.snapshot.digest != self.held.snapshot.digest
+        until = time.monotonic() + CATALOG_DEADLINE_S
+        held = self._asked(before, until=until, with_paths=with_paths, only_registered=only_registered)
+        self._documents.load(needed(held.snapshot), self.path, until=until)
+        self.held = held
+        self._keep(held)
+        return before is None or before.snapshot.digest != held.snapshot.digest
 
-    def state(self) -> State:
-        """How current what is held is. Raises Unavailable where nothing is."""
-        held = self._held()
-        age_s = held.age_s + max(0, int((self._now() - held.checked_at).total_seconds()))
-        freshness = "offline" if held.fault else "fresh" if held.fresh else "stale"
-        return State(freshness, age_s, held.registered, held.snapshot.repository, _offline(held.fault, age_s))
+    def blame(self, error: Exception) -> None:
+        """Have the state of what is held say why the registry could not be asked."""
+        said = str(error) if isinstance(error, RegistryError) else ""
+        if self.held is not None:
+            self.held = replace(self.held, fault=said or f"the library failed ({type(error).__name__})")
 
-    def contract(self, digest: str) -> Mapping[str, Any]:
-        """The document of that digest. Raises Unavailable and Untrusted; Unknown for one that the registry lacks."""
-        found = self._documents.get(digest) or self._kept_document(digest)
-        if found is None:
-            body = self._connection.get(f"/v1/documents/{digest}").body
-            if digest_of(body) != digest:
-                raise Untrusted(f"the document {digest[:19]}… is not what its digest names: none of it is used.")
-            found = self._learn(digest, body)
-        return found
-
-    def contracts(self, entries: Iterable[Entry]) -> list[tuple[Entry, Mapping[str, Any]]]:
-        """Each entry with its document; many that are missing are fetched at once. Raises as `contract` does."""
-        wanted = list(entries)
-        missing = [
-            entry for entry in wanted if entry["digest"] not in self._documents and not self._is_kept(entry["digest"])
-        ]
-        if len(missing) > ONE_BY_ONE_MAX:
-            self._fetch_all()
-        return [(entry, self.contract(entry["digest"])) for entry in wanted]
-
-    def add_documents(self, documents: Mapping[str, bytes]) -> None:
-        """Know these documents too, for as long as this process lives."""
-        for digest, body in documents.items():
-            self._documents[digest] = _parsed(body)
-
-    def _held(self) -> Held:
-        if self.held is None:
-            raise Unavailable("no catalog was fetched yet, and none is kept from before.")
-        return self.held
-
-    def _asked(self, before: Held | None, *, with_paths: bool) -> Held:
-        etag = f'"{before.snapshot.digest}"' if before is not None else None
-        # Who has a catalog already shall not wait long for a registry that hangs.
-        timeout_s = None if before is None else REVALIDATE_TIMEOUT_S
-        answer = self._connection.get(self._path(), etag=etag, timeout_s=timeout_s)
-        fresh, age_s, registered = _read_state(answer.headers.get("Catalog-State", ""))
-        if answer.status == 304:
-            snapshot = before.snapshot if before is not None else _not_asked_for()
+    def _asked(self, before: Held | None, *, until: float, with_paths: bool, only_registered: bool) -> Held:
+        answer = self._connection.get(
+            self.path,
+            params={"registered": "required"} if only_registered else None,
+            etag=f'"{before.snapshot.digest}"' if before is not None else None,
+            deadline_s=until - time.monotonic(),
+            bytes_max=CATALOG_BYTES_MAX,
+        )
+        fresh, age_s, registered = _read_state(answer.headers.get("catalog-state", ""))
+        if answer.status == NOT_MODIFIED and before is not None:
+            snapshot = before.snapshot
         else:
             snapshot = read_snapshot(answer.body, _digest(answer))
             self._cache.write("snapshots", snapshot.digest, snapshot.body)
         paths = before.paths if before is not None else None
-        if with_paths and registered and (answer.status != 304 or before is None or not before.registered):
+        if with_paths and registered and (answer.status != NOT_MODIFIED or before is None or not before.registered):
             paths = self._paths()
         return Held(snapshot, self._now(), age_s, fresh, registered, paths)
-
-    def _path(self) -> str:
-        return "/v1/catalogs" if self.repository is None else f"/v1/catalogs/{segment(self.repository)}"
 
     def _paths(self) -> tuple[str, ...] | None:
         """Where the repository keeps its playbooks, None for the usual places."""
@@ -153,37 +147,11 @@ class Following:
             return None
         try:
             found = self._connection.get(f"/v1/repositories/{segment(self.repository)}").json().get("paths")
+            return _checked_paths(found)
         except Unknown:
             return None
-        return tuple(map(str, found)) if isinstance(found, list) else None
-
-    def _fetch_all(self) -> None:
-        """The documents of the catalog in force; those of another catalog than is held are no harm."""
-        answer = self._connection.get(self._path(), params={"view": "full"})
-        entries = answer.json().get("entries")
-        for entry in entries if isinstance(entries, list) else ():
-            contract, digest = entry.get("contract"), entry.get("digest")
-            if not isinstance(contract, dict) or not isinstance(digest, str) or digest in self._documents:
-                continue
-            body = canonical(contract)
-            if digest_of(body) != digest:
-                raise Untrusted(f"the document {digest[:19]}… is not what its digest names: none of it is used.")
-            self._learn(digest, body)
-
-    def _learn(self, digest: str, body: bytes) -> Mapping[str, Any]:
-        self._cache.write("documents", digest, body)
-        found = self._documents[digest] = _parsed(body)
-        return found
-
-    def _is_kept(self, digest: str) -> bool:
-        return self._kept_document(digest) is not None
-
-    def _kept_document(self, digest: str) -> Mapping[str, Any] | None:
-        body = self._cache.read("documents", digest)
-        if body is None:
-            return None
-        found = self._documents[digest] = _parsed(body)
-        return found
+        except ValueError:
+            raise Untrusted("the repository's paths are not as they can be: is REGISTRY_URL right?") from None
 
     def _record_name(self) -> str:
         parts = urlsplit(self._connection.url)
@@ -209,41 +177,41 @@ class Following:
             body = self._cache.read("snapshots", digest)
             if record is None or body is None:
                 return None
-            paths = record["paths"]
             return Held(
                 read_snapshot(body, digest),
                 datetime.fromisoformat(record["checked_at"]).astimezone(UTC),
-                int(record["age_s"]),
+                max(0, int(record["age_s"])),
                 bool(record["fresh"]),
                 bool(record[_REGISTERED]),
-                None if paths is None else tuple(map(str, paths)),
-                fault="it was not asked yet",
+                _checked_paths(record["paths"]),
+                fault=NOT_ASKED,
             )
-        except (KeyError, TypeError, ValueError, RegistryError):
+        except (KeyError, TypeError, ValueError, OverflowError, RegistryError):
             return None
 
 
-def _parsed(body: bytes) -> Mapping[str, Any]:
-    value = json.loads(body)
-    return value if isinstance(value, dict) else {}
+def _checked_paths(value: object) -> tuple[str, ...] | None:
+    """Patterns that a working copy can be looked through by. Raises ValueError."""
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise ValueError("paths")
+    return Roots(tuple(value)).patterns
 
 
 def _digest(answer: Answer) -> str:
-    digest = answer.headers.get("Catalog-Digest", "")
+    digest = answer.headers.get("catalog-digest", "")
     if not is_digest(digest):
         raise Untrusted("the answer names no digest of a catalog, so it is no registry's: is REGISTRY_URL right?")
     return digest
-
-
-def _not_asked_for() -> Snapshot:
-    raise Untrusted("the registry says that nothing changed, and nothing was held: is there a proxy in between?")
 
 
 def _read_state(header: str) -> tuple[bool, int, bool]:
     """(fresh, age in seconds, registered) of a `Catalog-State` header (http-api.md)."""
     freshness, *parts = (part.strip() for part in header.split(";"))
     age = next((part.removeprefix("age=") for part in parts if part.startswith("age=")), "0")
-    return freshness == "fresh", int(age) if age.isdecimal() else 0, "unregistered" not in parts
+    age_s = int(age) if age.isdecimal() and len(age) < 12 else 0
+    return freshness == "fresh", age_s, "unregistered" not in parts
 
 
 def _offline(fault: str, age_s: int) -> str:

@@ -21,12 +21,18 @@ _METHOD: Final = "subscriptions/listen"
 _NOTICE: Final = '"notifications/resources/list_changed"'
 
 
-def follow(connection: Connection, repository: str | None, changed: Callable[[], None], ended: Event) -> None:
-    """Call `changed` for every notice until `ended` is set; waits longer and longer for a registry that gives none."""
+def follow(
+    connection: Connection, repository: Callable[[], str | None], changed: Callable[[], None], ended: Event
+) -> None:
+    """Call `changed` for every notice until `ended` is set; waits longer and longer for a registry that gives none.
+
+    `repository` says whose catalog to listen for, and is asked whenever a stream is opened.
+    """
     pause_s = PAUSE_S
     while not ended.is_set():
         try:
-            for line in connection.stream(_path(repository), _request(), headers=_HEADERS, timeout_s=READ_TIMEOUT_S):
+            path = _path(repository())
+            for line in connection.stream(path, _request(), headers=_HEADERS, timeout_s=READ_TIMEOUT_S):
                 if ended.is_set():
                     return
                 if line.startswith("data:"):

@@ -10,18 +10,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from policies.decision import CopyState, Decision, Outcome, Requirement, Side
-from policies.precedence import Candidate, decide
+from policies.precedence import Candidate, decide, reason_of
 from registry.catalog.revision import Copy, Head, head_json
 from registry.client.snapshot import Entry, Snapshot
-from registry.names import name_key
 
 WORKTREE: Final = "worktree"
 _REQUIRED: Final = frozenset({Outcome.REQUIRED_HOLDS, Outcome.REQUIRED_BROKEN, Outcome.REQUIRED_MISSING})
 _SERVABLE: Final = frozenset({CopyState.GOOD, CopyState.HELD})
 _ABSENT: Final = Candidate(CopyState.ABSENT)
 
-Contracts = Callable[[str], Mapping[str, Any]]
-"""Digest -> the document that it pins."""
+Contracts = Callable[[str], Mapping[str, Any] | None]
+"""Digest -> the document that it pins, or None where it is not here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,7 @@ def overlaid(
 
     `serving` are the snapshot's entries at this instant. In a working copy of the central repository (`is_central`)
     the changed copies stand in for central's own. A changed file that does not load changes nothing but `notes`.
-    `contracts` is asked for a central copy that comes back because the local one is gone.
+    `contracts` is asked for a central copy that comes back because the local one is gone; without it, nobody serves.
     """
     made = _Making(dict(serving), list(snapshot.refused), list(snapshot.unavailable))
     for name, copy in sorted(changed.items()):
@@ -115,14 +114,20 @@ class _Making:
         self.refused = [entry for entry in self.refused if entry["name"] != name]
         self.unavailable = [entry for entry in self.unavailable if entry["name"] != name]
 
+    def lose(self, name: str, outcome: Outcome, reason: str) -> None:
+        """List the name as one that nobody serves."""
+        self.unavailable.append({"name": name, "outcome": outcome.value, "reason": reason, "copies": []})
+
 
 def _lay_over_central(made: _Making, name: str, copy: Copy | None) -> None:
     before = made.entries.get(name)
+    made.forget(name)
     if copy is None or copy.head is None:
-        made.forget(name)
+        if before is not None and before["required"]:
+            # Whether the mark goes with the file or stays behind it, a snapshot does not tell.
+            made.lose(name, Outcome.REQUIRED_MISSING, reason_of(Outcome.REQUIRED_MISSING))
         return
     required = copy.says_required or bool(before and before["required"])
-    made.forget(name)
     made.entries[name] = _entry(copy.head, Outcome.CENTRAL_ONLY, required=required, waiver=None, over=[])
 
 
@@ -145,10 +150,10 @@ def _lay_over_local(made: _Making, name: str, copy: Copy | None, standing: Stand
         central = _central_entry(name, before, standing, decision, contracts)
         if central is not None:
             made.entries[name] = central
+        else:
+            made.lose(name, decision.outcome, f"{decision.reason} It could not be fetched yet.")
     else:
-        made.unavailable.append(
-            {"name": name, "outcome": decision.outcome.value, "reason": decision.reason, "copies": []}
-        )
+        made.lose(name, decision.outcome, decision.reason)
 
 
 def _over(before: Entry | None, standing: Standing) -> list[Entry]:
@@ -164,13 +169,12 @@ def _central_entry(
     decided: Entry = {"outcome": decision.outcome.value, "over": []}
     if before is not None and before["source"]["kind"] == Side.CENTRAL:
         return {**before, "decision": decided}
-    if standing.over is None:
+    contract = None if standing.over is None else contracts(standing.over["digest"])
+    if standing.over is None or contract is None:
         return None
-    contract = contracts(standing.over["digest"])
-    title = str(contract.get("name", name))
     return {
-        "name": name_key(title) or name,
-        "title": title,
+        "name": name,
+        "title": str(contract["name"]),
         "document": contract["document"],
         "owner": contract.get("owner"),
         "tags": contract.get("tags", []),

@@ -1,11 +1,12 @@
 """A snapshot as a host holds it: checked bytes, and what of it serves at an instant. Pure."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Final, cast
+from datetime import UTC, datetime
+from typing import Any, Final
 
+from registry.client.shapes import check_entry, check_list, check_lost, is_commit
+from registry.client.wire import read_object
 from registry.digest import digest_of
 from registry.errors import Untrusted
 
@@ -17,7 +18,7 @@ Entry = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One catalog, named by the digest of its bytes. Entries are sorted by name; names are keys."""
+    """One catalog, named by the digest of its bytes. Entries are sorted by name; names are keys, each in one entry."""
 
     digest: str
     body: bytes
@@ -33,16 +34,18 @@ class Snapshot:
         """The central repository's id."""
         return str(_object(self.sources.get("central")).get("repository", ""))
 
-    @property
-    def local_commit(self) -> str | None:
-        """The commit that the repository's own playbooks were read at, None where it has none."""
-        commit = _object(self.sources.get("local")).get("commit")
-        return commit if isinstance(commit, str) else None
+    def commit(self, side: str) -> str | None:
+        """The commit that the playbooks of `central` or `local` were read at, None where there is none."""
+        commit = _object(self.sources.get(side)).get("commit")
+        return commit if is_commit(commit) else None
+
+    def is_over(self, entry: Entry, now: datetime) -> bool:
+        """Whether an entry serves no longer, since a waiver that shapes this snapshot has ended."""
+        return bool(entry["waiver"]) and self.valid_until is not None and now > self.valid_until
 
     def serving(self, now: datetime) -> dict[str, Entry]:
         """Name -> what serves at `now`: without the waived entries once the snapshot is past `valid_until`."""
-        over = self.valid_until is not None and now > self.valid_until
-        return {str(entry["name"]): entry for entry in self.entries if not (over and entry.get("waiver"))}
+        return {entry["name"]: entry for entry in self.entries if not self.is_over(entry, now)}
 
 
 def read_snapshot(body: bytes, digest: str) -> Snapshot:
@@ -50,36 +53,49 @@ def read_snapshot(body: bytes, digest: str) -> Snapshot:
     if digest_of(body) != digest:
         raise Untrusted(f"the catalog's bytes are not those that its digest {digest[:19]}… names: none of it is used.")
     try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):
-        value = None
-    if not isinstance(value, dict) or value.get("format") != FORMAT:
+        value = read_object(body)
+    except ValueError:
+        value = {}
+    if value.get("format") != FORMAT:
         raise Untrusted("the catalog has a format that this version does not read: upgrade it.")
     try:
+        entries, lost = check_list(value["entries"], check_entry), check_list(value["unavailable"], check_lost)
+        _check_names([*entries, *lost])
         return Snapshot(
             digest=digest,
             body=body,
-            entries=_entries(value["entries"]),
-            refused=_entries(value["refused"]),
-            unavailable=_entries(value["unavailable"]),
-            repository=value["repository"],
+            entries=tuple(entries),
+            refused=tuple(check_list(value["refused"], check_entry)),
+            unavailable=tuple(lost),
+            repository=_text(value["repository"]),
             sources=_object(value["sources"]),
             valid_until=_instant(value["valid_until"]),
         )
-    except (KeyError, TypeError, ValueError):
-        raise Untrusted("the catalog is not as its format says: none of it is used.") from None
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise Untrusted(f"the catalog is not as its format says ({str(error)[:80]}): none of it is used.") from None
 
 
-def _entries(value: object) -> tuple[Entry, ...]:
-    items = cast("Sequence[object]", value)
-    if not all(isinstance(item, dict) and isinstance(item["name"], str) for item in items):
-        raise TypeError
-    return tuple(cast("Sequence[Entry]", items))
+def _check_names(listed: Sequence[Entry]) -> None:
+    """Raises ValueError for a name that stands in the lists twice, so that it could be two things at once."""
+    if len({entry["name"] for entry in listed}) != len(listed):
+        raise ValueError("a name twice")
 
 
 def _object(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def _text(value: object) -> str | None:
+    if not (value is None or isinstance(value, str)):
+        raise TypeError("repository")
+    return value
+
+
 def _instant(value: object) -> datetime | None:
-    return None if value is None else datetime.fromisoformat(str(value))
+    """The instant, in UTC; one that says nothing of its zone is not as the format says."""
+    if value is None:
+        return None
+    instant = datetime.fromisoformat(str(value))
+    if instant.tzinfo is None:
+        raise ValueError("valid_until")
+    return instant.astimezone(UTC)

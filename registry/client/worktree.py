@@ -4,6 +4,7 @@ The loader is what costs here, so it runs only where a file differs from what th
 files' hashes, which are taken again only where a file's size or time changed.
 """
 
+import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from registry.client.snapshot import Entry, Snapshot
-from registry.digest import canonical, digest_of
+from registry.digest import digest_of
 from registry.errors import SourceFault
 from registry.git import worktree
 from registry.git.checkout import Checkout, changed_since, head_of
@@ -24,7 +25,7 @@ FILES_MAX: Final = 20_000
 _UPSTREAM: Final = ("@{upstream}", "refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master")
 _SKILL: Final = "skill/1"
 
-Contracts = Callable[[str], Mapping[str, Any]]
+Contracts = Callable[[str], Mapping[str, Any] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +53,11 @@ class WorkingTree:
         While it stays, nothing was changed.
         """
         self.checkout = replace(self.checkout, head=head_of(self.checkout.root))
-        return digest_of(
-            canonical([self.checkout.head, *([path, *map(str, facts)] for path, facts in self._files(roots))])
-        )
+        sha = hashlib.sha256(str(self.checkout.head).encode())
+        for path, facts in self._files(roots):
+            # As bytes: a file's name need not be text.
+            sha.update(b"\0%s\0%d %d %d" % (os.fsencode(path), *facts))
+        return sha.hexdigest()
 
     def hashed(self, roots: Roots) -> dict[str, str]:
         """Path -> sha256 of each file in the playbook folders."""
@@ -141,6 +144,17 @@ class WorkingTree:
         return digest_of(data) if isinstance(data, bytes) else ""
 
 
+def needed_here(snapshot: Snapshot, repository: str | None) -> Iterator[str]:
+    """The digests of the documents without which a working copy of `repository` cannot be laid over a snapshot.
+
+    A skill's document says which other files it has; what a local copy goes before serves where that copy is deleted.
+    """
+    for entry in _served(snapshot, central=repository == snapshot.central):
+        if entry["document"] == _SKILL:
+            yield entry["digest"]
+        yield from (over["digest"] for over in entry["decision"]["over"])
+
+
 def _served(snapshot: Snapshot, *, central: bool) -> Iterator[Entry]:
     """Every copy of this repository's own that the snapshot pins, whether it serves or not."""
     kind = "central" if central else "local"
@@ -150,10 +164,7 @@ def _served(snapshot: Snapshot, *, central: bool) -> Iterator[Entry]:
 
 
 def _commit(snapshot: Snapshot, *, central: bool) -> str | None:
-    if not central:
-        return snapshot.local_commit
-    source = snapshot.sources.get("central")
-    return source.get("commit") if isinstance(source, Mapping) else None
+    return snapshot.commit("central" if central else "local")
 
 
 def _is_same(served: Sequence[Entry], hashes: Mapping[str, str], roots: Roots, contracts: Contracts) -> bool:
@@ -169,7 +180,9 @@ def _is_same(served: Sequence[Entry], hashes: Mapping[str, str], roots: Roots, c
     return not left
 
 
-def _has_same_files(path: str, hashes: Mapping[str, str], contract: Mapping[str, Any]) -> bool:
+def _has_same_files(path: str, hashes: Mapping[str, str], contract: Mapping[str, Any] | None) -> bool:
+    if contract is None:
+        return False
     folder = f"{PurePosixPath(path).parent}/"
     skills = (f"{PurePosixPath(other).parent}/" for other in hashes if other.endswith("/SKILL.md"))
     inner = tuple(other for other in skills if other != folder and other.startswith(folder))

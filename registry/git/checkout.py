@@ -17,6 +17,7 @@ from registry.names import SUB_PATH_MARK, repository_id
 
 DEADLINE_S: Final = 10.0
 OUTPUT_BYTES_MAX: Final = 8 * 1024 * 1024
+SUB_PATHS_MAX: Final = 6
 _QUIET: Final = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
 _ABOUT_ANOTHER: Final = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_NAMESPACE"})
 """What git sets for its hooks: it would make every call speak of the repository that the hook runs for."""
@@ -63,7 +64,8 @@ def detect_remote(folder: Path) -> str | None:
 def ids_of(folder: Path, checkout: Checkout | None) -> list[str]:
     """The ids that a folder may have, the likeliest first: in a monorepo, a service's sub-path, then the whole.
 
-    `checkout` is the working copy around it. Raises RepositoryInvalid where it has none, or no remote to know it by.
+    Of a folder far down only SUB_PATHS_MAX are named, from the top: each is asked about. `checkout` is the working copy
+    around it. Raises RepositoryInvalid where it has none, or no remote to know it by.
     """
     if checkout is None:
         raise RepositoryInvalid(f"{folder} is no git working copy: say which repository is meant.")
@@ -72,10 +74,12 @@ def ids_of(folder: Path, checkout: Checkout | None) -> list[str]:
     whole = str(repository_id(checkout.remote))
     try:
         inside = folder.resolve().relative_to(checkout.root.resolve())
-    except ValueError:
-        inside = Path()
+    except (ValueError, OSError, RuntimeError):
+        inside = Path()  # Elsewhere, or a current folder that is not there any more, or links in a ring.
     parts = [inside, *inside.parents][:-1] if inside.parts else []
-    return [*(f"{whole}{SUB_PATH_MARK}{part.as_posix()}" for part in parts), whole]
+    # The name of a folder need not be text, and then it is no service's that anybody registered.
+    named = [part.as_posix() for part in parts[-SUB_PATHS_MAX:] if part.as_posix().isprintable()]
+    return [*(f"{whole}{SUB_PATH_MARK}{part}" for part in named), whole]
 
 
 def changed_since(root: Path, commits: Sequence[str | None], folders: Sequence[str]) -> frozenset[str] | None:

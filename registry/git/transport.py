@@ -26,7 +26,7 @@ class DeadlinePool:
     """
 
     def __init__(self, *, ca_file: Path | None = None) -> None:
-        self._backend = _Backend()
+        self._backend = DeadlineBackend()
         self._pool = httpcore.ConnectionPool(
             ssl_context=ssl.create_default_context(cafile=str(ca_file) if ca_file else None),
             max_connections=CONNECTIONS_MAX,
@@ -69,7 +69,9 @@ class _Clock(threading.local):
         return left_s if timeout_s is None else min(left_s, timeout_s)
 
 
-class _Backend(httpcore.SyncBackend):
+class DeadlineBackend(httpcore.SyncBackend):
+    """What opens a pool's connections. Each thread says by `clock.until` when its own request is over."""
+
     def __init__(self) -> None:
         self.clock = _Clock()
 
@@ -81,6 +83,7 @@ class _Backend(httpcore.SyncBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,  # httpcore's own socket option tuples
     ) -> httpcore.NetworkStream:
+        """A connection whose every read and write gets what is left of the time."""
         inner = super().connect_tcp(host, port, self.clock.left(timeout), local_address, socket_options)
         return _Stream(inner, self.clock)
 

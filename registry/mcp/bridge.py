@@ -19,6 +19,8 @@ FOLLOW_S: Final = 15.0
 """How often the catalog and the working copy are looked at while nobody asks."""
 LISTEN_AFTER_S: Final = 2.0
 """How long after its start a bridge begins to wait for notices: a session's first questions come before that."""
+PAUSE_S: Final = 1.0
+"""How long a bridge rests between two looks, however many notices come."""
 
 Json = Any
 Object = dict[str, Json]
@@ -50,11 +52,11 @@ class Bridge:
 
     def call(self, name: str, arguments: Json) -> Object:
         """The `tools/call` result of one of tools.NAMES; whatever goes wrong is a result that says so."""
-        read = tools.read_arguments(name, arguments)
-        if read.violations:
-            return answers.call_result(answers.invalid_arguments(name, read.violations), is_error=True)
         work = {tools.SEARCH: self._search, tools.GET: self._get, tools.EXECUTE: self._execute}[name]
         try:
+            read = tools.read_arguments(name, arguments)
+            if read.violations:
+                return answers.call_result(answers.invalid_arguments(name, read.violations), is_error=True)
             return answers.call_result(work(self._ready(), read.values))
         except Exception as error:  # noqa: BLE001 - an answer must come of it: a host shows no other
             return answers.call_result(self._problem(error), is_error=True)
@@ -74,12 +76,16 @@ class Bridge:
                 pass
             self._look.wait(FOLLOW_S)
             self._look.clear()
+            self._ended.wait(PAUSE_S)
 
     def _listen(self) -> None:
         while not self._ended.wait(LISTEN_AFTER_S):
             catalog = self._catalog
-            if catalog is not None and catalog.is_known:
-                catalog.follow(self._look.set, self._ended)
+            try:
+                if catalog is not None and catalog.is_known:
+                    catalog.follow(self._look.set, self._ended)
+            except Exception:  # noqa: BLE001, S112 - a notice that is missed costs a minute, and no more
+                continue
 
     def _search(self, catalog: "Catalog", values: Mapping[str, Json]) -> Object:
         found = catalog.search(values["task"], tags=values.get("tags", ()), limit=values["limit"])
@@ -109,12 +115,12 @@ class Bridge:
         code = error.code if isinstance(error, RegistryError) else "internal"
         kind = KINDS.get(code, KINDS["internal"])
         said = str(error) if isinstance(error, RegistryError) else f"the bridge failed ({type(error).__name__})."
-        extra = dict(getattr(error, "extra", {}))
-        body = answers.problem(kind.code, kind.title, kind.status, said, **extra)
+        body = answers.problem(kind.code, kind.title, kind.status, said)
+        # What the registry added, under whatever name, never in the place of what is said here.
+        body |= {key: value for key, value in getattr(error, "extra", {}).items() if key not in body}
         catalog = self._catalog
-        if catalog is not None and catalog.is_known:
-            body |= {"snapshot": catalog.snapshot, "state": _state(catalog.state)}
-        return body
+        seen = None if catalog is None else catalog.glance()
+        return body if seen is None else {**body, "snapshot": seen[0], "state": _state(seen[1])}
 
 
 def _state(state: "State") -> Object:

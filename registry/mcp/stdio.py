@@ -7,7 +7,6 @@ nothing is imported that a handshake does not need; what a call needs is fetched
 import json
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import IO, Any, Final
 
 from registry.mcp import tools
@@ -16,7 +15,10 @@ MODERN: Final = ("2026-07-28",)
 """Versions whose every request carries its version, client and capabilities; there is no handshake."""
 HANDSHAKE: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 LINE_BYTES_MAX: Final = 4 * 1024 * 1024
-THREADS: Final = 8
+CALLS_MAX: Final = 32
+"""Tool calls at once; a host that asks for more is read no further until one is answered."""
+GRACE_S: Final = 2.0
+"""How long calls that are under way may go on once the host has closed its end: hosts wait about as long."""
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND = -32700, -32600, -32601
 INVALID_PARAMS, INTERNAL_ERROR, UNSUPPORTED_VERSION = -32602, -32603, -32022
@@ -47,14 +49,18 @@ class StdioServer:
         self._info = {"name": tools.SERVER_NAME, "title": tools.SERVER_TITLE, "version": version}
         self._writing = threading.Lock()
 
-    def serve(self, lines: IO[bytes], out: IO[bytes]) -> None:
-        """Answer until the host closes its end; calls that are under way then are finished first."""
-        with ThreadPoolExecutor(THREADS, "call") as threads:
-            for line in _lines(lines):
-                for message in _messages(line):
-                    self._take(message, out, threads)
+    def serve(self, lines: IO[bytes], out: IO[bytes]) -> int:
+        """Answer until the host closes its end; how many calls were left without an answer GRACE_S later.
 
-    def _take(self, message: Json, out: IO[bytes], threads: ThreadPoolExecutor) -> None:
+        Those go on in daemon threads: whoever calls this ends the process.
+        """
+        calls = _Calls()
+        for line in _lines(lines):
+            for message in _messages(line):
+                self._take(message, out, calls)
+        return calls.finish(GRACE_S)
+
+    def _take(self, message: Json, out: IO[bytes], calls: "_Calls") -> None:
         if not isinstance(message, Mapping) or not isinstance(message.get("method"), str):
             if not isinstance(message, Mapping) or not {"result", "error"} & message.keys():
                 self._write(out, _failed(None, INVALID_REQUEST, "this is no JSON-RPC request."))
@@ -62,17 +68,19 @@ class StdioServer:
         if "id" not in message:
             return  # A notification: there is none that changes anything here.
         if message["method"] == "tools/call":
-            threads.submit(self._answer, message, out)
+            calls.begin(lambda: self._answer(message, out))
         else:
             self._answer(message, out)
 
     def _answer(self, message: Mapping[str, Json], out: IO[bytes]) -> None:
         identity = message["id"]
         try:
-            result = self.result(message["method"], message.get("params"))
-            self._write(out, {"jsonrpc": "2.0", "id": identity, "result": result})
+            answer = {"result": self.result(message["method"], message.get("params"))}
         except ProtocolFault as fault:
-            self._write(out, {"jsonrpc": "2.0", "id": identity, "error": fault.error})
+            answer = {"error": fault.error}
+        except Exception as error:  # noqa: BLE001 - a host waits for an answer, whatever it is
+            answer = {"error": {"code": INTERNAL_ERROR, "message": f"the bridge failed ({type(error).__name__})."}}
+        self._write(out, {"jsonrpc": "2.0", "id": identity, **answer})
 
     def result(self, method: str, params: Json) -> Object:
         """The result of one request, of whichever era. Raises ProtocolFault."""
@@ -126,13 +134,46 @@ class StdioServer:
         return self._call_tool(name, params.get("arguments"))
 
     def _write(self, out: IO[bytes], message: Mapping[str, Json]) -> None:
-        data = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
+        try:
+            data = _dumped(message)
+        except (ValueError, RecursionError):
+            # Deeper than can be written, though not than could be read.
+            data = _dumped(_failed(message.get("id"), INTERNAL_ERROR, "the answer cannot be written as JSON."))
         with self._writing:
             try:
                 out.write(data)
                 out.flush()
-            except (BrokenPipeError, ValueError):
+            except (OSError, ValueError):
                 pass  # The host is gone: the end of its input follows.
+
+
+class _Calls:
+    """Tool calls under way, each in a thread of its own; one that never ends keeps no process from ending."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._count = 0
+
+    def begin(self, work: Callable[[], None]) -> None:
+        """Do the work beside whatever else is done; waits while there are CALLS_MAX."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._count < CALLS_MAX)
+            self._count += 1
+        threading.Thread(target=self._do, args=(work,), name="call", daemon=True).start()
+
+    def finish(self, grace_s: float) -> int:
+        """How many are still under way `grace_s` seconds from now, or 0 as soon as there is none."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._count, grace_s)
+            return self._count
+
+    def _do(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        finally:
+            with self._changed:
+                self._count -= 1
+                self._changed.notify_all()
 
 
 def _check_envelope(meta: Mapping[str, Json]) -> None:
@@ -168,10 +209,20 @@ def _messages(line: bytes | None) -> list[Json]:
     if line is None:
         return [{}]
     try:
-        message = json.loads(line)
+        message = json.loads(line, parse_constant=_refuse)
     except (ValueError, RecursionError):
         return [None]
     return message if isinstance(message, list) and message else [message]
+
+
+def _refuse(constant: str) -> None:
+    # Python reads and writes NaN; nobody at the other end would read what came of it.
+    raise ValueError(constant)
+
+
+def _dumped(message: Mapping[str, Json]) -> bytes:
+    text = json.dumps(message, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.encode("utf-8", "replace") + b"\n"
 
 
 def _failed(identity: Json, code: int, message: str) -> Object:

@@ -208,7 +208,7 @@ def test_an_edit_is_seen_while_the_catalog_is_open(place):
     with place.over_copy() as catalog:
         assert sources(catalog)["own"] == ("local", "1.0.0")
         place.write("playbooks/own.yaml", playbook("own", "1.1.0"))
-        catalog._looked_at = 0.0
+        catalog.refresh()
         assert sources(catalog)["own"] == ("worktree", "1.1.0")
 
 

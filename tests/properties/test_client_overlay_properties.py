@@ -33,7 +33,11 @@ def overlay_of(snapshot: Snapshot, changes: dict[str, str]) -> Overlay:
         name: a_copy(name, "local", version="2.0.0") if change == "edited" else None for name, change in changes.items()
     }
     return overlaid(
-        snapshot, snapshot.serving(NOW), copies, is_central=False, contracts=lambda _: {"document": "skill/1"}
+        snapshot,
+        snapshot.serving(NOW),
+        copies,
+        is_central=False,
+        contracts=lambda _: {"document": "skill/1", "name": "any", "version": "1.0.0"},
     )
 
 
