@@ -9,6 +9,9 @@ from registry.ports import Role
 
 Row = Mapping[str, Json]
 
+_OTHER_FILES = frozenset({"duplicate-root", "twin-identical", "duplicate-name"})
+"""Codes of files that claim a name beside the one that stands for it: agents would follow any of them."""
+
 
 def rows_of(effect: Mapping[str, Json] | None, sort: str) -> list[Row]:
     """The rows of one sort that an effect lists; none where it says nothing of it."""
@@ -42,13 +45,19 @@ def refused_names(effect: Mapping[str, Json] | None) -> frozenset[str]:
 def effect_problems(effect: Mapping[str, Json] | None, revision: Revision) -> list[tuple[Problem, bool]]:
     """(problem at a file, whether the change brings it) of what stands against merging in an effect.
 
-    `shadows-required` is a local copy of a required name. `required-unmatched` is said here of a mark that was made
+    `shadows-required` is a local copy of a required name, at each file that has the name. `required-unmatched` is said here of a mark that was made
     through the API, and that a change of central leaves without its playbook.
     """
     if is_of_service(effect):
-        paths = {copy.name: path_of(copy) for copy in revision.copies}
-        rows = [row for row in rows_of(effect, "refused") if row.get("name") in paths]
-        return [(_shadows(row, paths[str(row["name"])]), row.get("new") is True) for row in rows]
+        paths = {copy.name: {path_of(copy)} for copy in revision.copies}
+        for problem in revision.problems:
+            if problem.code in _OTHER_FILES and problem.name in paths:
+                paths[problem.name].add(problem.path)
+        return [
+            (_shadows(row, path), row.get("new") is True)
+            for row in rows_of(effect, "refused")
+            for path in sorted(paths.get(str(row.get("name")), ()))
+        ]
     gone = {str(row.get("name")): str(row.get("path")) for row in rows_of(effect, "removed")}
     marks = [row for row in items_of(_member(effect, "rules"), "unmatched") if row.get("origin") == "api"]
     return [

@@ -1,5 +1,6 @@
 """What a check counts, and what of an effect stands against merging."""
 
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -82,6 +83,14 @@ def test_a_refused_copy_is_an_error_at_its_file():
         "playbooks/deploy.yaml",
         True,
     )
+
+
+def test_every_file_of_a_required_name_is_an_error_whichever_of_them_would_stand_for_it():
+    other = Problem("duplicate-root", Level.WARNING, ".claude/skills/deploy/SKILL.md", 1, 1, "…", "deploy")
+    elsewhere = Problem("duplicate-root", Level.WARNING, ".claude/skills/else/SKILL.md", 1, 1, "…", "else")
+    revision = replace(DEPLOY, problems=(other, elsewhere))
+    found = effect_problems(effect("service", refused=[{"name": "deploy", "new": True}]), revision)
+    assert [problem.path for problem, _ in found] == [".claude/skills/deploy/SKILL.md", "playbooks/deploy.yaml"]
 
 
 def test_the_message_says_why_what_to_do_and_that_agents_read_by_themselves():
