@@ -197,7 +197,7 @@ def _checked_url(url: str) -> str:
     except httpx.InvalidURL:
         parsed = httpx.URL("")
     if parsed.scheme not in {"http", "https"} or not parsed.host:
-        raise Misused(f"REGISTRY_URL is {shown(url)}: expected an http or https URL, for example {DEFAULT_URL}.")
+        raise Misused(f"{shown(url)} is no registry's URL: expected an http or https one, for example {DEFAULT_URL}.")
     return url.rstrip("/")
 
 
