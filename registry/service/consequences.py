@@ -45,8 +45,8 @@ def refused_names(effect: Mapping[str, Json] | None) -> frozenset[str]:
 def effect_problems(effect: Mapping[str, Json] | None, revision: Revision) -> list[tuple[Problem, bool]]:
     """(problem at a file, whether the change brings it) of what stands against merging in an effect.
 
-    `shadows-required` is a local copy of a required name, at each file that has the name. `required-unmatched` is said here of a mark that was made
-    through the API, and that a change of central leaves without its playbook.
+    `shadows-required` is a local copy of a required name, at each file that has the name. `required-unmatched` is said
+    here of a mark that was made through the API, and that a change of central leaves without its playbook.
     """
     if is_of_service(effect):
         paths = {copy.name: {path_of(copy)} for copy in revision.copies}
