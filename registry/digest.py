@@ -53,8 +53,8 @@ def is_digest(text: str) -> bool:
     return DIGEST_PATTERN.fullmatch(text) is not None
 
 
-def _ordered(value: Any, respelt: list[float]) -> object:  # noqa: ANN401, C901, PLR0912 - called for every value
-    """`value` as the compiled writer has to be given it.
+def _ordered(value: Any, respelt: list[float]) -> object:  # noqa: ANN401 - the kind is looked at; a cast costs more
+    """`value` as the compiled writer has to be given it; itself where nothing has to change.
 
     Keys in order, and texts beyond ASCII as UTF-8: from a text, the writer would leave a second copy in memory for as
     long as the text lives. Floats that it spells in another way go to `respelt`.
@@ -63,19 +63,38 @@ def _ordered(value: Any, respelt: list[float]) -> object:  # noqa: ANN401, C901,
     if kind is str:
         return value if value.isascii() else value.encode()
     if kind is dict:
-        for key in value:
-            if type(key) is not str or not (key.isascii() or max(key) < _SURROGATES_FROM):
-                raise _Unusual
-        return {key: _ordered(value[key], respelt) for key in sorted(value)}
+        return _ordered_members(value, respelt)
     if kind is list or kind is tuple:
         items = None
         for at, item in enumerate(value):
             new = _ordered(item, respelt)
             if new is not item:
-                # Only then: the copy of a large list that nobody needs costs as much as writing it.
                 items = list(value) if items is None else items
                 items[at] = new
         return value if items is None else items
+    _check_number(value, respelt)
+    return value
+
+
+def _ordered_members(members: dict[Any, Any], respelt: list[float]) -> dict[str, object]:
+    is_ordered, before = True, ""
+    changed: dict[str, object] = {}
+    for key, item in members.items():
+        if type(key) is not str or not (key.isascii() or max(key) < _SURROGATES_FROM):
+            raise _Unusual
+        is_ordered = is_ordered and before <= key
+        before = key
+        new = _ordered(item, respelt)
+        if new is not item:
+            changed[key] = new
+    if changed:
+        members = {**members, **changed}
+    return members if is_ordered else {key: members[key] for key in sorted(members)}
+
+
+def _check_number(value: Any, respelt: list[float]) -> None:  # noqa: ANN401 - as above
+    """Raises _Unusual for a number that the RFC cannot write, and for what is no number, true, false or null."""
+    kind = type(value)
     if kind is float:
         size = abs(value)
         if not size < math.inf:
@@ -87,7 +106,6 @@ def _ordered(value: Any, respelt: list[float]) -> object:  # noqa: ANN401, C901,
             raise _Unusual
     elif kind is not bool and value is not None:
         raise _Unusual
-    return value
 
 
 def _spelling(found: re.Match[bytes]) -> bytes:

@@ -29,6 +29,7 @@ class Atlas:
 
     def __init__(self, loaded: Loaded) -> None:
         self._loaded = loaded
+        self._behind: Mapping[int, int] = {}
         self._numbers: dict[int, dict[str | int, int]] = {}
 
     def places(self, spots: Sequence[Spot]) -> list[tuple[int, int]]:
@@ -94,6 +95,8 @@ class Atlas:
 
     def _members(self, collection: Collection, number: int) -> Mapping[str | int, int]:
         """The numbers of the members' values of a collection that has this number itself."""
+        if not self._behind:
+            self._behind = self._loaded.marks.behind()
         numbers = self._numbers.get(number)
         if numbers is None:
             numbers = self._numbers[number] = {}
@@ -101,5 +104,5 @@ class Atlas:
             following = number + 1
             for part in collection if isinstance(collection, Mapping) else range(len(collection)):
                 numbers[part] = following = following + step
-                following = self._loaded.marks.behind.get(following, following + 1)
+                following = self._behind.get(following, following + 1)
         return numbers

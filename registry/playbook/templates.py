@@ -55,31 +55,28 @@ def unmet_templates(
     What stands in the rendered fields comes first, in the order of the format. What a text repeats a hundred thousand
     times is looked at once.
     """
-    met: set[str] = set()
+    known: dict[str, bool] = {}
     for at, text in _rendered(fields):
-        for found in _unmet(text, set(_TEMPLATE.findall(text)), met, is_met):
+        for found in _unmet(text, known, is_met):
             yield replace(found, at=at), False
-    meant = {source for source in set(_TEMPLATE.findall(body)) if _MEANT.match(source[2:])}
-    for found in _unmet(body, meant, met, is_met):
+    for found in _unmet(body, known, is_met, is_prose=True):
         yield found, True
 
 
 def _unmet(
-    text: str, sources: set[str], met: set[str], is_met: Callable[[tuple[str, ...]], bool]
+    text: str, known: dict[str, bool], is_met: Callable[[tuple[str, ...]], bool], *, is_prose: bool = False
 ) -> Iterator[Template]:
-    unmet: set[str] = set()
-    for source in sources - met:
-        segments = _segments(source)
-        if segments is not None and is_met(segments):
-            met.add(source)
-        else:
-            unmet.add(source)
     seen: dict[str, int] = {}
-    for found in _TEMPLATE.finditer(text) if unmet else ():
+    for found in _TEMPLATE.finditer(text):
         source = found[0]
-        if source in unmet:
+        if known.get(source) or (is_prose and not _MEANT.match(source, 2)):
+            continue
+        segments = _segments(source)
+        if source not in known:
+            known[source] = segments is not None and is_met(segments)
+        if not known[source]:
             nth = seen[source] = seen.get(source, -1) + 1
-            yield Template(source, (), found.start(), nth, _segments(source))
+            yield Template(source, (), found.start(), nth, segments)
 
 
 def _segments(source: str) -> tuple[str, ...] | None:

@@ -44,13 +44,16 @@ _CONSTANTS = {
 class Marks:
     """Where the nodes of a document begin.
 
-    They are numbered in the order of the text: the root, and then of a mapping each key and each value, and of a list
-    each item. `begins` holds the offset in characters of each node, and `behind` for each collection the number of the
-    node that follows it.
+    `begins` holds the offset in characters of each, in the order of the text: the root, and then of a mapping each key
+    and each value, and of a list each item. Its position there is the node's number. Where a collection ends, the
+    complement of its number stands: a negative one.
     """
 
     begins: Sequence[int]
-    behind: Mapping[int, int]
+
+    def behind(self) -> Mapping[int, int]:
+        """The number that follows each collection's last, by the number of the collection."""
+        return {~begin: at + 1 for at, begin in enumerate(self.begins) if begin < 0}
 
 
 class Mark(Protocol):
@@ -79,7 +82,6 @@ class Builder:
 
     def __init__(self, text: str, limits: Limits) -> None:
         self.begins: list[int] = []
-        self.behind: dict[int, int] = {}
         self._text = text
         self._limits = limits
         self._has_properties = "!" in text or "&" in text
@@ -89,7 +91,7 @@ class Builder:
     @property
     def marks(self) -> Marks:
         """Where the nodes of the document stand, once it is read."""
-        return Marks(self.begins, self.behind)
+        return Marks(self.begins)
 
     def document(self) -> Data:
         """The root value of the one document that the text holds; raises Faulty."""
@@ -124,8 +126,7 @@ class Builder:
         opened, latest = -1, -1
         last: Event | None = None
         key: str | None = None
-        begins, behind = self.begins, self.behind
-        nodes_max, levels_max = self._limits.nodes, self._limits.depth_levels
+        begins, nodes_left, levels_max = self.begins, self._limits.nodes, self._limits.depth_levels
         has_properties = self._has_properties
         is_literal = not (has_properties or self._has_escape)
         is_number, constant = _NUMBER.fullmatch, _CONSTANTS.get
@@ -151,16 +152,17 @@ class Builder:
                     raise Faulty(self._refusal(event))
                 else:
                     latest = opened
-                    behind[latest] = len(begins)
+                    begins.append(~opened)
                     items, members, opened = stack.pop()
                     if not stack:
                         break
                     continue
-                latest = len(begins)
-                if latest >= nodes_max:
+                nodes_left -= 1
+                if nodes_left < 0:
                     raise Faulty(self._too_many(event))
                 if has_properties and (event.anchor is not None or event.tag is not None):
                     raise Faulty(self._refusal(event))
+                latest = len(begins)
                 begins.append(event.start_mark.index)
                 if items is not None:
                     items.append(value)
@@ -177,7 +179,10 @@ class Builder:
                     if len(stack) > levels_max:
                         raise Faulty(self._too_deep(event))
                     opened = latest
-                    items, members = (value, {}) if isinstance(value, list) else (None, cast("dict[str, Data]", value))
+                    if kind is MappingStartEvent:
+                        items, members = None, value  # type: ignore[assignment]  # no cast: it costs for every one
+                    else:
+                        items = value  # type: ignore[assignment]  # as above
                 elif not stack:
                     break
         except yaml.MarkedYAMLError as error:
@@ -192,9 +197,9 @@ class Builder:
         if not isinstance(value, str) or isinstance(value, Numeral):
             source = "" if isinstance(value, dict | list) else event.value
             return fault_of_key(self._text, event.start_mark.index, value, source)
-        first = opened + 1
+        first, behind = opened + 1, self.marks.behind()
         for _ in range(list(members).index(value)):
-            first = self.behind.get(first + 1, first + 2)
+            first = behind.get(first + 1, first + 2)
         line = line_and_column(self._text, self.begins[first])[0]
         message = f"the key {quoted(value)} stands here twice, first in line {line}: keep one of them."
         return _fault_of(event, "duplicate-key", message)
