@@ -71,11 +71,11 @@ class Listeners:
         uris = tuple(params.notifications.resource_subscriptions or ())
         if len(uris) > URIS_MAX or any(len(uri) > URI_LENGTH_MAX for uri in uris):
             raise MCPError(INVALID_PARAMS, f"at most {URIS_MAX} resources of {URI_LENGTH_MAX} characters can be named")
-        of_caller = sum(listener.counted_as == counted_as for listener in self._open)
-        if self._is_stopping or len(self._open) >= LISTENERS_MAX or of_caller >= LISTENERS_OF_CALLER_MAX:
-            raise MCPError(INTERNAL_ERROR, "as many streams are open as can be: ask again later, and poll meanwhile")
+        self._require_room(counted_as)
         # Before the stream is acknowledged: from then on no change may go untold.
         in_force = (await asyncio.to_thread(self._in_force, {caller.repository}))[caller.repository]
+        # Meanwhile others may have come, or the end: a stream that `stop` did not see would outlast it.
+        self._require_room(counted_as)
         bus = InMemorySubscriptionBus()
         handler = ListenHandler(bus, max_subscriptions=1)
         listener = _Listener(counted_as, caller.repository, uris, bus, handler, in_force)
@@ -86,6 +86,12 @@ class Listeners:
         finally:
             timer.cancel()
             self._open.discard(listener)
+
+    def _require_room(self, counted_as: str) -> None:
+        """Nothing, if one more stream may be opened. Raises MCPError."""
+        of_caller = sum(listener.counted_as == counted_as for listener in self._open)
+        if self._is_stopping or len(self._open) >= LISTENERS_MAX or of_caller >= LISTENERS_OF_CALLER_MAX:
+            raise MCPError(INTERNAL_ERROR, "as many streams are open as can be: ask again later, and poll meanwhile")
 
     def stop(self) -> None:
         """End every stream, each with its result, and open no other."""
