@@ -60,7 +60,7 @@ async def record_run(request: HttpRequest) -> Response[bytes]:
         tags=body.tags,
         risk=body.risk,
     )
-    run = await door.call(
+    recorded = await door.call(
         door.services.runs.record_worktree,
         principal_of(request),
         repository,
@@ -70,7 +70,8 @@ async def record_run(request: HttpRequest) -> Response[bytes]:
         snapshot=body.snapshot,
         idempotency_key=_key(request),
     )
-    return _created({"run_id": run.id, "run": run.to_json()}, is_new=True)
+    run = recorded.run
+    return _created({"run_id": run.id, "run": run.to_json()}, is_new=not recorded.repeated)
 
 
 @get("/v1/runs", guards=[need_token])

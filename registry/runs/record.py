@@ -70,6 +70,14 @@ class Run:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class RecordedRun:
+    """A run whose procedure is where it was bound; `repeated` says that the same request had recorded it before."""
+
+    run: Run
+    repeated: bool = False
+
+
 def run_id(at: datetime, randomness: bytes) -> str:
     """The id of a run opened at `at`: nobody guesses it, and ids sort by their millisecond.
 

@@ -22,23 +22,6 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """What was asked for. `repository` is an id, `name` a key; `key` is the caller's own name for the request."""
-
-    repository: str | None
-    name: str
-    inputs: Mapping[str, Json]
-    digest: str | None
-    task: str | None
-    key: str | None
-
-    def identity(self) -> str:
-        """A digest that two requests have in common if they ask for the same."""
-        task = None if self.task is None else self.task.encode("utf-8", "replace").decode()
-        return digest_of(canonical([self.repository, self.name, self.inputs, self.digest, task]))
-
-
-@dataclass(frozen=True, slots=True)
 class WorktreeCopy:
     """A copy that stands in somebody's working tree, as whoever binds it there says.
 
@@ -62,6 +45,8 @@ class WorktreeCopy:
         ):
             if not text.strip() or len(text) > chars_max or _CONTROL.search(text):
                 raise RequestInvalid(f"{member} is 1 to {chars_max} characters of one line.")
+        if any(part in {"", ".", ".."} for part in self.path.split("/")):
+            raise RequestInvalid("path is relative to the repository's root, for example playbooks/deploy.yaml.")
         for member, digest in (("digest", self.digest), ("blob", self.blob)):
             if digest is not None and not is_digest(digest):
                 raise RequestInvalid(f"{member} is sha256: and 64 hexadecimal digits.")
@@ -70,6 +55,42 @@ class WorktreeCopy:
         for member, words in (("tags", self.tags), ("risk", self.risk)):
             if len(words) > WORDS_MAX or any(len(word) > WORD_CHARS_MAX for word in words):
                 raise RequestInvalid(f"{member} are {WORDS_MAX} words at most, of {WORD_CHARS_MAX} characters at most.")
+
+    def to_json(self) -> dict[str, Json]:
+        """Everything that is said of the copy, as text that can be hashed."""
+        return {
+            "version": self.version,
+            "digest": self.digest,
+            "path": self.path,
+            "commit": self.commit,
+            "blob": self.blob,
+            "tags": [_sayable(tag) for tag in self.tags],
+            "risk": [_sayable(risk) for risk in self.risk],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What was asked for. `repository` is an id, `name` a key; `key` is the caller's own name for the request.
+
+    `copy` and `snapshot` are those of a request to record a run of a working tree's copy.
+    """
+
+    repository: str | None
+    name: str
+    inputs: Mapping[str, Json]
+    digest: str | None
+    task: str | None
+    key: str | None
+    copy: WorktreeCopy | None = None
+    snapshot: str | None = None
+
+    def identity(self) -> str:
+        """A digest that two requests have in common if they ask for the same."""
+        asked: list[Json] = [self.repository, self.name, self.inputs, self.digest, _sayable(self.task)]
+        if self.copy is not None:
+            asked += [self.copy.to_json(), self.snapshot]
+        return digest_of(canonical(asked))
 
 
 def read_request(
@@ -95,3 +116,8 @@ def read_request(
     if (unfit := beyond(inputs)) is not None:
         raise refusal_of(unfit, folded)
     return Request(repository, folded, inputs, digest, task, key)
+
+
+def _sayable(text: str | None) -> str | None:
+    """The text without halves of surrogate pairs, which no bytes can say."""
+    return None if text is None else text.encode("utf-8", "replace").decode()

@@ -31,7 +31,7 @@ from registry.playbook.tools import fold_risks, risk_classes
 from registry.ports import Store
 from registry.runs.inputs import Given
 from registry.runs.procedures import OpenedRun, bound, procedure_json, schema_of, taken
-from registry.runs.record import RANDOM_BYTES, WORKTREE, Run, is_run_id, run_id
+from registry.runs.record import RANDOM_BYTES, WORKTREE, RecordedRun, Run, is_run_id, run_id
 from registry.service.attempts import RECORDED, REPEATED, Attempt, Attempts
 from registry.service.catalogs import Asked, Catalogs, unavailable, verdict_of
 from registry.service.inforce import InForce, Key
@@ -126,7 +126,7 @@ class Runs:
         task: str | None = None,
         snapshot: str | None = None,
         idempotency_key: str | None = None,
-    ) -> Run:
+    ) -> RecordedRun:
         """The record of a run of a working tree's copy, which whoever has the working tree binds by itself.
 
         It says of itself that nobody has reviewed the copy. `snapshot` is the catalog over which the working tree was
@@ -136,16 +136,16 @@ class Runs:
         with self.attempts.watched(Attempt(principal, copy.name)) as attempt:
             caller = _caller(principal)
             request = self._asked(repository, copy.name, inputs, digest=copy.digest, task=task, key=idempotency_key)
+            request = replace(request, copy=copy, snapshot=snapshot)
             attempt.name, attempt.repository = request.name, request.repository
             if (earlier := self._earlier(caller, request)) is not None:
                 attempt.outcome = REPEATED
-                return earlier
+                return RecordedRun(earlier, repeated=True)
             place = self._newest_place(repository)
             self._check_worktree(caller, place, request, copy)
             if snapshot is not None:
                 # Also where it is not in force any more: it says what the working tree was laid over.
                 self._catalogs.snapshot(snapshot)
-            attempt.outcome = RECORDED
             source: dict[str, Json] = {
                 "kind": WORKTREE,
                 "repository": request.repository,
@@ -154,18 +154,19 @@ class Runs:
                 "blob": copy.blob,
                 "unreviewed": True,
             }
-            return self._put(
-                self._run(
-                    caller,
-                    place,
-                    request,
-                    version=copy.version,
-                    digest=copy.digest,
-                    source=source,
-                    snapshot=snapshot or self._catalogs.digest_of(place.key),
-                    given=Given(inputs, checked=False),
-                )
+            run = self._run(
+                caller,
+                place,
+                request,
+                version=copy.version,
+                digest=copy.digest,
+                source=source,
+                snapshot=snapshot or self._catalogs.digest_of(place.key),
+                given=Given(inputs, checked=False),
             )
+            stored = self._put(run)
+            attempt.outcome = RECORDED if stored is run else REPEATED
+            return RecordedRun(stored, repeated=stored is not run)
 
     def get(self, principal: Principal | None, run: str) -> dict[str, Json]:
         """The run of that id. Raises Unknown where there is none, and just the same where it is not the caller's."""

@@ -180,6 +180,13 @@ def test_a_list_that_cannot_be_is_refused(door, agent, query):
     assert door.ask("GET", f"/v1/runs?{query}", headers=agent).status_code == 400
 
 
+def test_a_working_trees_run_that_comes_again_is_200(door, agent):
+    headers = {**agent, "Idempotency-Key": "w-1"}
+    first, second = (door.ask("POST", f"/v1/runs?repository={REPOSITORY}", json=COPY, headers=headers) for _ in "ab")
+    assert (first.status_code, second.status_code) == (201, 200)
+    assert second.json() == first.json()
+
+
 def test_a_working_trees_run_is_recorded(door, agent):
     made = door.ask("POST", f"/v1/runs?repository={REPOSITORY}", json={**COPY, "inputs": {"a": 1}}, headers=agent)
     assert (made.status_code, made.json()["run"]["source"]["unreviewed"]) == (201, True)

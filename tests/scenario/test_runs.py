@@ -101,7 +101,7 @@ def record(world: World, text: str, repository: str = "payments", **options):
     copy = options.pop("copy", None) or copy_of(text)
     return world.services.runs.record_worktree(
         principal, world.identity(repository), copy, options.pop("inputs", {}), **options
-    )
+    ).run
 
 
 @pytest.fixture(scope="module")
@@ -612,7 +612,7 @@ def test_a_waived_name_runs_from_a_working_tree_for_its_own_team_alone(tmp_path)
     "values",
     [
         {"digest": "x"}, {"blob": "x"}, {"commit": "x"}, {"path": ""}, {"path": "a\nb"}, {"path": "x" * 2_000},
-        {"version": " "}, {"tags": ("x" * 300,)}, {"risk": ("x",) * 51},
+        {"path": "../../etc/passwd"}, {"path": "/etc/passwd"}, {"path": "a//b"}, {"version": " "}, {"tags": ("x" * 300,)}, {"risk": ("x",) * 51},
     ],
 )  # fmt: skip
 def test_what_no_working_trees_copy_can_be_is_refused(values):
@@ -631,3 +631,18 @@ def test_a_working_trees_inputs_are_bounded(world, inputs, error):
 def test_a_working_trees_run_that_comes_again_is_recorded_once(world):
     first, second = (record(world, playbook("brand-new"), idempotency_key="w") for _ in range(2))
     assert first == second
+
+
+@pytest.mark.parametrize(
+    "change", [{"path": "other.yaml"}, {"version": "2.0.0"}, {"tags": ("a",)}, {"risk": ("read",)}]
+)
+def test_another_copy_under_the_key_of_a_working_trees_run_is_a_conflict(world, change):
+    record(world, "", copy=copy_of(playbook("brand-new")), idempotency_key="one copy")
+    with pytest.raises(Conflict):
+        record(world, "", copy=copy_of(playbook("brand-new"), **change), idempotency_key="one copy")
+
+
+def test_a_run_that_was_opened_is_not_taken_for_one_of_a_working_tree(world):
+    opened = run(world, "triage", "payments", idempotency_key="opened")
+    with pytest.raises(Conflict):
+        record(world, "", copy=copy_of(playbook("triage"), digest=opened.run.digest), idempotency_key="opened")
