@@ -25,6 +25,8 @@ Object = dict[str, Json]
 Observe = Callable[[str, str], None]
 """Told of every call: the tool, and its outcome (`ok`, `weak`, `empty`, or a problem's code)."""
 
+LOGGED_CHARS_MAX = 500
+"""Characters of a task in the log: enough to see what was looked for, and no place to fill a disk from."""
 NOT_SERVING = "This copy does not serve here, and only the one that serves opens a run."
 
 log = structlog.get_logger(__name__)
@@ -48,7 +50,8 @@ class ToolCalls:
         read = tools.read_arguments(name, arguments)
         if read.violations:
             self._observe(name, "request-invalid")
-            return answers.call_result(answers.invalid_arguments(name, read.violations), is_error=True)
+            problem = self._placed(answers.invalid_arguments(name, read.violations), caller)
+            return answers.call_result(problem, is_error=True)
         try:
             threads = self._pools.searches if name == tools.SEARCH else self._pools.calls
             body = await threads.run(self._tools[name], caller, read.values)
@@ -71,7 +74,7 @@ class ToolCalls:
                 "no playbook was found",
                 repository=found["repository"],
                 snapshot=found["snapshot"],
-                task=values["task"],
+                task=values["task"][:LOGGED_CHARS_MAX],
             )
         return answers.search_answer(
             snapshot=str(found["snapshot"]), state=self._state(caller), entries=rows, weak=bool(found["weak"])
@@ -101,7 +104,7 @@ class ToolCalls:
                 digest=values.get("digest"),
                 task=values.get("task"),
             )
-        return answers.execute_answer({**opened.to_json(), "state": self._state(caller)})
+        return answers.execute_answer({**opened.to_json(), "state": self._state_of(opened, caller)})
 
     def _resume(self, caller: Caller, values: Mapping[str, Json]) -> OpenedRun:
         """An open run again. What else is given with its id would be dropped silently, so it is refused."""
@@ -117,13 +120,24 @@ class ToolCalls:
     def _state(self, caller: Caller) -> Object:
         return state_json(self._services.catalogs.asked(caller.repository), caller.note)
 
+    def _state_of(self, opened: OpenedRun, caller: Caller) -> Object:
+        """The state of the run's own catalog, for a run can be asked for again at another repository's URL."""
+        asked = self._services.catalogs.asked(caller.repository)
+        if asked.repository == opened.run.repository:
+            return state_json(asked, caller.note)
+        return state_json(self._services.catalogs.asked(opened.run.repository))
+
     def _problem(self, error: Exception, caller: Caller) -> Object:
-        """The problem's body as HTTP has it, with the snapshot and the state that it is about where there are some."""
+        """The problem's body as HTTP has it, and what goes with every answer."""
         answer = problem_answer(error)
         body: Object = json.loads(answer.body)
         retry_after = dict(answer.headers).get(b"retry-after")
         if retry_after is not None:
             body["retry_after_s"] = int(retry_after)
+        return self._placed(body, caller)
+
+    def _placed(self, body: Object, caller: Caller) -> Object:
+        """The body of a problem with the snapshot and the state that it is about. Touches memory only."""
         try:
             catalogs = self._services.catalogs
             body.setdefault("state", self._state(caller))

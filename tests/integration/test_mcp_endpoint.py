@@ -190,6 +190,13 @@ def test_an_open_run_gives_its_procedure_again(registry: Registry):
     assert (again["run_id"], again["procedure"]) == (opened["run_id"], opened["procedure"])
 
 
+def test_a_run_that_is_asked_for_at_another_repositorys_url_says_whose_it_is(registry: Registry):
+    opened = body(registry.client, AT_PAY, "execute_playbook", {"name": "roll-back"}, headers=AS_ADMIN)
+    asked = {"name": "roll-back", "run_id": opened["run_id"]}
+    again = body(registry.client, f"/mcp/r/{SHIP}", "execute_playbook", asked, headers=AS_ADMIN)
+    assert (again["state"]["repository"], again["snapshot"]) == (PAY, opened["snapshot"])
+
+
 def test_a_run_is_resumed_with_its_own_name_and_nothing_else(registry: Registry):
     opened = body(registry.client, AT_PAY, "execute_playbook", {"name": "roll-back"}, headers=AS_ADMIN)
     for wrong in (
@@ -256,6 +263,12 @@ def test_a_problem_says_whose_catalog_it_is_about(registry: Registry):
     found = problem(registry.client, AT_PAY, "get_playbook", {"name": "nothing-like-it"})
     assert found["state"]["repository"] == PAY
     assert found["snapshot"].startswith("sha256:")
+
+
+def test_a_wrong_argument_has_the_snapshot_and_the_state_of_every_answer(registry: Registry):
+    known = body(registry.client, AT_PAY, "search_playbooks", {"task": "x"})["snapshot"]
+    found = problem(registry.client, AT_PAY, "search_playbooks", {"query": "x"})
+    assert (found["snapshot"], found["state"]["repository"]) == (known, PAY)
 
 
 def test_hostile_inputs_are_a_problem_and_no_crash(registry: Registry):
