@@ -38,6 +38,8 @@ class Admission:
         if not host or len(host) > _HOST_LENGTH_MAX:
             return False
         name, port = split_host(host)
+        if port and not (port.isascii() and port.isdigit()):
+            return False
         return name in self.hosts or (bool(port) and f"{name}:{port}" in self.hosts)
 
     def admits_origin(self, origin: str | None, host: str | None) -> bool:

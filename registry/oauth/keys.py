@@ -71,14 +71,14 @@ class Keys:
     def _refresh(self) -> None:
         try:
             loaded = json.loads(self._fetch(self._url))
-            keys = PyJWKSet.from_dict(loaded).keys
+            # A key for encryption is none to check a signature with.
+            found = {key.key_id: key for key in PyJWKSet.from_dict(loaded).keys if key.public_key_use in {None, "sig"}}
         except (httpx.HTTPError, ValueError, TypeError, AttributeError, RecursionError, PyJWTError) as error:
             # What PyJWT says quotes the key.
             reason = type(error).__name__ if isinstance(error, PyJWTError) else str(error) or type(error).__name__
             log.warning("the token issuer's keys cannot be fetched", url=self._url, reason=reason)
             return
-        # A key for encryption is none to check a signature with.
-        self._keys = {key.key_id: key for key in keys if key.public_key_use in {None, "sig"}}
+        self._keys = found
         self._fetched_at = self._clock()
 
 

@@ -247,6 +247,13 @@ def test_an_answer_that_is_no_key_set_is_none(body: bytes):
         Keys("https://keys", fetch=lambda _: body).key("RS256")
 
 
+def test_a_key_whose_id_is_no_text_is_no_crash():
+    loaded = json.loads(OURS.jwks())
+    loaded["keys"][0]["kid"] = ["RS256"]
+    with pytest.raises(Unavailable):
+        Keys("https://keys", fetch=lambda _: json.dumps(loaded).encode()).key("RS256")
+
+
 def test_a_key_for_encryption_checks_no_signature():
     loaded = json.loads(OURS.jwks())
     for key in loaded["keys"]:
