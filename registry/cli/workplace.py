@@ -20,7 +20,8 @@ from registry.cli.json_edit import NotEditable
 from registry.cli.mcp_probe import probe
 from registry.cli.outcome import Misused, No, Unreachable
 from registry.cli.remote import Remote, segment
-from registry.client.cache import default_folder
+from registry.client.cache import DiskCache, default_folder
+from registry.client.connection import Connection
 from registry.errors import RegistryError, RepositoryInvalid
 from registry.git import worktree
 from registry.git.checkout import Checkout, ids_of, open_checkout
@@ -180,10 +181,12 @@ def _at_its_place(problem: Mapping[str, Any]) -> str:
 def _catalog(subject: Subject, folder: Path, identity: str) -> CatalogFacts:
     from registry.client.catalog import Catalog  # noqa: PLC0415 - only where a registry answers
 
-    # A cache of its own, which is gone afterwards: the user's may be what hides a fault, and is not ours to fill.
+    # A cache of its own, which is gone afterwards: the user's may be what hides a fault, and is not ours to fill. And
+    # no Catalog.open: that would show the environment's token to whatever a file of the repository leads to.
     with tempfile.TemporaryDirectory() as scratch:
         try:
-            with Catalog.open(identity, path=folder, url=subject.url, token=subject.token, cache=scratch) as catalog:
+            connection, cache = Connection(subject.url, subject.token), DiskCache(Path(scratch))
+            with Catalog(connection, cache, [identity], checkout=open_checkout(folder)) as catalog:
                 return _seen(catalog)
         except RegistryError as error:
             return CatalogFacts(fault=str(error).rstrip("."))

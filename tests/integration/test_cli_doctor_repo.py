@@ -3,7 +3,9 @@
 import json
 import shutil
 import subprocess
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -228,6 +230,34 @@ def test_without_a_url_the_one_in_a_file_is_asked_and_never_shown_the_token(desk
     found = desk.look(REGISTRY_URL=None)
     assert "asked without a token" in worst(found, "server")[1]
     assert "REGISTRY_TOKEN is not set" in worst(found, "token")[1]
+
+
+def test_whatever_a_file_leads_to_is_never_shown_the_token(desk: Desk):
+    seen: list[str | None] = []
+
+    class Stranger(BaseHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+        def do_GET(self) -> None:
+            seen.append(self.headers.get("Authorization"))
+            body = b'{"status":"ready"}' if self.path == "/readyz" else b'{"scopes":[],"reads":true}'
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_POST = do_GET  # noqa: N815 - as the server looks it up
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Stranger) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        entry = {"url": f"{url}/mcp/r/{desk.id}"}
+        (desk.copy / ".mcp.json").write_text(json.dumps({"mcpServers": {"playbooks": entry}}))
+        desk.look(REGISTRY_URL=None)
+        server.shutdown()
+    assert len(seen) > 3
+    assert set(seen) == {None}
 
 
 def test_a_name_that_the_endpoint_does_not_answer_to(desk: Desk):
