@@ -8,10 +8,10 @@ from typing import Final
 from registry.errors import SourceTooLarge
 from registry.playbook.model import Level, Problem
 from registry.playbook.roots import Roots
-from registry.playbook.skill import is_skill_file, skill_folder
+from registry.playbook.skill import SKILL_FILE, is_skill_file, skill_folder
 from registry.ports import Role, Tree, TreeFile
 
-FOLDERS_MAX = 2_000
+FOLDERS_MAX = 1_000
 """Folders that are looked into; what stands deeper in a large repository is not looked for."""
 FOLDERS_SHOWN_MAX = 3
 
@@ -32,8 +32,11 @@ def skills_elsewhere(tree: Tree, roots: Roots, role: Role) -> tuple[Problem, ...
         left -= 1
         return left >= 0 and anywhere.enter(folder)
 
+    def wanted(path: str) -> bool:
+        return path[-len(SKILL_FILE) :].upper() == SKILL_FILE.upper() and anywhere.wanted(path)
+
     try:
-        found = tree.list_files(enter=enter, wanted=anywhere.wanted)
+        found = tree.list_files(enter=enter, wanted=wanted)
     except SourceTooLarge:
         return ()
     skills = [file for file in found if file.target is None and file.kind == "file" and is_skill_file(file.path)]

@@ -123,7 +123,7 @@ def _read_tree(
     files = tree.list_files(enter=plan.roots.enter, wanted=lambda path: place_of(path) is not None)
     skills = SkillFolders(tree, files)
     policy_blob = tree.blob_id(plan.policy_path) if plan.policy_path is not None else None
-    elsewhere = () if files else skills_elsewhere(tree, plan.roots, plan.role)
+    elsewhere = () if files or _was_empty(previous) else skills_elsewhere(tree, plan.roots, plan.role)
     remarks = [problem.message for problem in elsewhere]
     fingerprint = fingerprint_of([*files, *skills.files], place_of, policy_blob, remarks)
     if _is_unchanged(previous, fingerprint, head, plan):
@@ -160,6 +160,11 @@ def _read_tree(
     body = revision.to_bytes()
     documents = {item.digest: item.contract_bytes for item in found.playbooks}
     return SourceRead(revision, body, digest_of(body), documents, reader.originals(files, readings))
+
+
+def _was_empty(previous: Revision | None) -> bool:
+    """Whether nothing was there before either: most pushes have nothing to do with playbooks, and must cost nothing."""
+    return previous is not None and previous.fingerprint != "" and not (previous.copies or previous.problems)
 
 
 def _missing_part(tree: Tree, plan: SourcePlan) -> tuple[Problem, ...]:

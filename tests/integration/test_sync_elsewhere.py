@@ -1,5 +1,7 @@
 """A repository whose skills all stand outside the folders that are read says so; its catalog is not silently empty."""
 
+from dataclasses import replace
+
 import pytest
 
 from registry.cli.working_copy import WorkingCopy
@@ -78,12 +80,30 @@ def test_a_repository_without_any_skill_has_nothing_said_of_it(tmp_path):
     assert problems(tmp_path) == ()
 
 
-def test_skills_that_are_added_elsewhere_later_are_noticed(tmp_path):
+def test_a_push_to_a_repository_without_playbooks_is_not_searched_again(tmp_path):
     (tmp_path / "README.md").write_text("x")
     before = read(tmp_path).revision
-    assert read(tmp_path, previous=before) is None
     write(tmp_path, ".gemini/skills/a")
-    assert [each.code for each in read(tmp_path, previous=before).revision.problems] == ["skills-elsewhere"]
+    assert read(tmp_path, previous=before) is None
+
+
+def test_another_branch_is_searched_anew(tmp_path):
+    (tmp_path / "README.md").write_text("x")
+    before = read(tmp_path).revision
+    write(tmp_path, ".gemini/skills/a")
+    # What a step makes of the revision in force where the ref has changed.
+    anew = replace(before, fingerprint="")
+    assert [each.code for each in read(tmp_path, previous=anew).revision.problems] == ["skills-elsewhere"]
+
+
+def test_playbooks_that_move_out_of_the_folders_are_noticed(tmp_path):
+    write(tmp_path, "skills/a")
+    before = read(tmp_path).revision
+    (tmp_path / "skills").rename(tmp_path / "kit")
+    after = read(tmp_path, previous=before).revision
+    assert [each.code for each in after.problems] == ["skills-elsewhere"]
+    (tmp_path / "kit").rename(tmp_path / "skills")
+    assert read(tmp_path, previous=after).revision.problems == ()
 
 
 def test_what_lies_deep_in_a_large_repository_is_not_looked_for(tmp_path, monkeypatch):
