@@ -22,12 +22,15 @@ from registry.playbook.skill import SKILL_DOCUMENT, SKILL_FILE
 from registry.ports import Store
 from registry.service.cache import ByteCache, EntryCache
 from registry.service.catalogs import Catalogs
+from registry.service.inforce import Key
 
 PACKAGES_BYTES_MAX: Final = 32 << 20
 """Of what is kept about skills; one that fell out is rendered or read again."""
 PAGE_NAMES_MAX: Final = 100
 PAGE_BYTES_MAX: Final = 1 << 20
 NOT_OFFERED_BYTES: Final = 500
+LISTED_MAX: Final = 8
+"""Catalogs whose verdicts are kept in their order: those that somebody pages through now."""
 TOLD_MAX: Final = 10_000
 """Skills of which it was logged that they are not offered; one that fell out is logged again."""
 
@@ -94,12 +97,12 @@ class Skills:
         self._catalogs = catalogs
         self._store = store
         self._packages: ByteCache[Made, SkillPackage | NotOffered] = ByteCache(PACKAGES_BYTES_MAX)
+        self._verdicts: EntryCache[Key, tuple[Verdict, ...]] = EntryCache(LISTED_MAX)
         self._told: EntryCache[Made, str] = EntryCache(TOLD_MAX)
 
     def page(self, repository: str | None, *, after: str | None = None) -> SkillPage:
         """The skills whose names come after `after`, as many as fit on a page. Raises as `Catalogs.catalog_of` does."""
-        key, catalog = self._catalogs.catalog_of(repository)
-        verdicts = catalog.verdicts()
+        key, verdicts = self._verdicts_of(repository)
         begin = 0 if after is None else bisect_right(verdicts, after, key=lambda verdict: verdict.name)
         chosen = verdicts[begin : begin + PAGE_NAMES_MAX]
         offered = self._offered(chosen).skills
@@ -128,8 +131,8 @@ class Skills:
 
     def effective(self, repository: str | None) -> EffectiveSkills:
         """Every skill that serves. Takes seconds where thousands of them are new."""
-        key, catalog = self._catalogs.catalog_of(repository)
-        serving = [verdict for verdict in catalog.verdicts() if verdict.serving is not None]
+        key, verdicts = self._verdicts_of(repository)
+        serving = [verdict for verdict in verdicts if verdict.serving is not None]
         found: list[OfferedSkill] = []
         is_complete = True
         for begin in range(0, len(serving), PAGE_NAMES_MAX):
@@ -147,6 +150,15 @@ class Skills:
         if data is None or digest_of(data) != file.digest:
             raise StoreFault(f"{path} of {skill.head.name} is not what its digest says: the store was changed by hand.")
         return data
+
+    def _verdicts_of(self, repository: str | None) -> tuple[Key, tuple[Verdict, ...]]:
+        """The key in force of a repository, and all verdicts by name, which a list is asked for page by page."""
+        key, catalog = self._catalogs.catalog_of(repository)
+        verdicts = self._verdicts.get(key)
+        if verdicts is None:
+            verdicts = catalog.verdicts()
+            self._verdicts.put(key, verdicts)
+        return key, verdicts
 
     def _skill_file(self, skill: OfferedSkill) -> bytes | None:
         package, head = skill.package, skill.head
