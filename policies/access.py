@@ -80,6 +80,13 @@ _SCOPE = {
     Action.SET_POLICY: Scope.POLICY_WRITE,
     Action.MANAGE_TOKENS: Scope.ADMIN,
 }
+_EXECUTE = Scope.PLAYBOOK_EXECUTE.value
+# Read by models, who cannot mend it: whom to tell what is the next step.
+_NO_TOKEN = (
+    f"Executing a playbook always needs a token with the scope {_EXECUTE}, and none was sent: ask whoever set up this "
+    "host to give it one."
+)
+_NO_EXECUTE = f"Executing a playbook needs a token with the scope {_EXECUTE}, which this one has not: ask for one."
 _OF_A_TEAM = frozenset({Action.REGISTER, Action.DEREGISTER, Action.SYNC, Action.APPLY})
 _OF_CENTRAL = frozenset({Action.SYNC, Action.APPLY})
 
@@ -117,9 +124,9 @@ def may_execute(principal: Principal | None, subject: Subject, rules: Iterable[A
     the repository in a URL is routing, never authority (merge.md, The policy file).
     """
     if principal is None:
-        return Permission(allowed=False, reason="Executing a playbook needs a token; it is never open to everybody.")
+        return Permission(allowed=False, reason=_NO_TOKEN)
     if not principal.holds(Scope.PLAYBOOK_EXECUTE):
-        return Permission(allowed=False, reason=f"This needs a token with the scope {Scope.PLAYBOOK_EXECUTE.value}.")
+        return Permission(allowed=False, reason=_NO_EXECUTE)
     if subject.by_waiver:
         of_team = _for_team(principal, subject.repository_team)
         if not of_team.allowed:

@@ -30,9 +30,12 @@ from registry.mcp.calls import Observe, ToolCalls
 from registry.mcp.features import CALLER_KEY, RATED_KEY, Caller, MakeFeature
 from registry.mcp.rate import Rates
 from registry.mcp.routing import ROOT, repository_of_path
+from registry.oauth.metadata import HOST_SCOPES
 from registry.service.services import Services
 
 CHALLENGE = b"www-authenticate"
+FORWARDED = frozenset({b"forwarded", b"via", b"x-real-ip", b"x-forwarded-host", b"x-forwarded-proto"})
+"""Headers of proxies beside X-Forwarded-For: a request with one of them is somebody else's, wherever it comes from."""
 READY_INTERVAL_S = 0.1
 LOAD_WAIT_S = 30.0
 """How long a request waits for the server behind the endpoint to be loaded."""
@@ -173,9 +176,9 @@ class Endpoint:
         answer = problem_answer(refusal)
         if self._guard.metadata_url is None:
             return answer
-        where = f'resource_metadata="{self._guard.metadata_url}"'.encode()
+        where = f'scope="{" ".join(HOST_SCOPES)}", resource_metadata="{self._guard.metadata_url}"'.encode()
         if isinstance(refusal, Forbidden):
-            challenge = b'Bearer realm="registry", error="insufficient_scope", scope="catalog:read", ' + where
+            challenge = b'Bearer realm="registry", error="insufficient_scope", ' + where
             return Answer(answer.status, [*answer.headers, (CHALLENGE, challenge)], answer.body)
         headers = [(name, value + b", " + where if name == CHALLENGE else value) for name, value in answer.headers]
         return Answer(answer.status, headers, answer.body)
@@ -267,7 +270,7 @@ def _read(headers: Sequence[tuple[bytes, bytes]]) -> _Headers:
         elif name == b"x-forwarded-for":
             found.forwarded_for.append(value.decode("latin-1"))
             found.is_forwarded = True
-        elif name == b"forwarded":
+        elif name in FORWARDED:
             found.is_forwarded = True
     return found
 

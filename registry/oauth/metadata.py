@@ -6,6 +6,8 @@ from urllib.parse import urlsplit
 from policies.access import Scope
 
 WELL_KNOWN: Final = "/.well-known/oauth-protected-resource"
+HOST_SCOPES: Final = (Scope.CATALOG_READ, Scope.PLAYBOOK_EXECUTE)
+"""What the tools of MCP need. Hosts ask their user for all that is named here, and no agent needs to change rules."""
 
 
 def metadata_url(resource: str) -> str:
@@ -19,7 +21,7 @@ def resource_metadata(resource: str, issuer: str) -> dict[str, object]:
     return {
         "resource": resource,
         "authorization_servers": [issuer],
-        "scopes_supported": [scope.value for scope in Scope if scope is not Scope.ADMIN],
+        "scopes_supported": [scope.value for scope in HOST_SCOPES],
         "bearer_methods_supported": ["header"],
         "resource_name": "Playbook Registry",
     }

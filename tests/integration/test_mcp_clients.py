@@ -292,6 +292,13 @@ def test_a_caller_that_asks_too_often_is_429(tmp_path: Path):
         for value in ("Bearer nobody", "Bearer", ""):
             assert ask("203.0.113.1", authorization=value).status_code == 429
         assert ask("203.0.113.2").status_code == 200
+        # A proxy that says nothing of whom it speaks for is a caller itself.
+        behind = {"x-real-ip": "203.0.113.9"}
+        assert [modern(registry.client, "/mcp", "tools/list", headers=behind).status_code for _ in range(3)] == [
+            200,
+            200,
+            429,
+        ]
         # A principal has a bucket of its own, wherever it calls from.
         assert [ask("203.0.113.1", **AS_ADMIN).status_code for _ in range(3)] == [200, 200, 429]
         assert ask("203.0.113.3", **AS_ADMIN).status_code == 429

@@ -89,7 +89,8 @@ def test_the_team_claim_gives_the_teams_rights(registry: Registry):
 def test_without_a_token_a_host_is_told_where_to_get_one(registry: Registry):
     answer = modern(registry.client, "/mcp/r/github.com/acme/pay", "tools/list")
     assert answer.status_code == 401
-    assert answer.headers["www-authenticate"] == f'Bearer realm="registry", resource_metadata="{METADATA}"'
+    scopes = 'scope="catalog:read playbook:execute"'
+    assert answer.headers["www-authenticate"] == f'Bearer realm="registry", {scopes}, resource_metadata="{METADATA}"'
 
 
 def test_a_token_that_is_not_valid_is_told_so(registry: Registry):
@@ -102,7 +103,7 @@ def test_a_token_that_is_not_valid_is_told_so(registry: Registry):
 def test_a_token_without_the_readers_scope_is_told_which_it_needs(registry: Registry):
     answer = modern(registry.client, "/mcp", "tools/list", headers=bearer(scope="repository:write"))
     assert answer.status_code == 403
-    assert 'error="insufficient_scope", scope="catalog:read"' in answer.headers["www-authenticate"]
+    assert 'error="insufficient_scope", scope="catalog:read playbook:execute"' in answer.headers["www-authenticate"]
 
 
 @pytest.mark.parametrize("path", ["", "/mcp", "/mcp/r/github.com/acme/pay"])

@@ -277,9 +277,9 @@ def test_metadata_is_between_the_host_and_the_path():
     assert metadata_url("https://a.example/x/mcp") == "https://a.example/.well-known/oauth-protected-resource/x/mcp"
 
 
-def test_metadata_offers_every_scope_but_admin():
+def test_metadata_offers_what_an_agent_needs_and_no_scope_that_changes_rules():
     found = resource_metadata(AUDIENCE, ISSUER)
-    assert found["scopes_supported"] == ["catalog:read", "repository:write", "policy:write", "playbook:execute"]
+    assert found["scopes_supported"] == ["catalog:read", "playbook:execute"]
     assert (found["resource"], found["authorization_servers"]) == (AUDIENCE, [ISSUER])
 
 
