@@ -1,6 +1,7 @@
 """The way to a registry over HTTP: one call in, its answer out, and every failure as the tree of registry.errors."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -36,6 +37,7 @@ ANSWER_BYTES_MAX: Final = 16 * 1024 * 1024
 NOT_MODIFIED: Final = 304
 
 _PROBLEM = "application/problem+json"
+_HOST = re.compile(r"[A-Za-z0-9_.-]+|[0-9A-Fa-f:.]+")
 _PASSING = frozenset({408, 429})
 _REDIRECTS = range(300, 400)
 _STANDARD = frozenset({"type", "title", "status", "detail", "instance"})
@@ -233,7 +235,9 @@ def _checked_url(url: str) -> str:
         parts = urlsplit(url.strip())
         host = (parts.hostname or "").encode("ascii" if ":" in (parts.hostname or "") else "idna").decode()
         port = f":{parts.port}" if parts.port is not None else ""
-        is_good = parts.scheme in {"http", "https"} and bool(host) and not (parts.query or parts.fragment)
+        is_good = (
+            parts.scheme in {"http", "https"} and bool(_HOST.fullmatch(host)) and not (parts.query or parts.fragment)
+        )
         is_good = is_good and parts.path.isascii() and parts.path.isprintable() and " " not in parts.path
     except ValueError:
         is_good = False

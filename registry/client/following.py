@@ -72,7 +72,7 @@ class Held:
 
     def state(self, now: datetime, fault: str = "") -> State:
         """How current this is, where `fault` is what keeps the registry from being asked."""
-        fault = self.fault or fault
+        fault = (fault or self.fault) if self.fault == NOT_ASKED else (self.fault or fault)
         age_s = self.age_s + max(0, int((now - self.checked_at).total_seconds()))
         freshness = "offline" if fault else "fresh" if self.fresh else "stale"
         return State(freshness, age_s, self.registered, self.snapshot.repository, _offline(fault, age_s))

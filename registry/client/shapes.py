@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from registry.digest import DIGEST_PATTERN
-from registry.names import NAME_LENGTH_MAX, NAME_PATTERN
+from registry.names import NAME_LENGTH_MAX, NAME_PATTERN, REPOSITORY_LENGTH_MAX
 
 Json = Any
 Object = Mapping[str, Json]
@@ -75,9 +75,13 @@ def _is_kind(value: Json) -> bool:
     return isinstance(value, str) and value in KINDS
 
 
+def _is_repository(value: Json) -> bool:
+    return isinstance(value, str) and len(value) <= REPOSITORY_LENGTH_MAX
+
+
 _SOURCE: Final[Mapping[str, Check]] = {
     "kind": _is_kind,
-    "repository": is_text,
+    "repository": _is_repository,
     "commit": is_text,
     "path": is_text,
     "blob": is_text,

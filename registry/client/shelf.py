@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from indexer import ranking, schema
 from indexer.document import document_id
 from indexer.memory import MemoryReader
 from indexer.schema import Record
+from indexer.tally import FIELDS, TERMS_PER_FIELD_MAX
 from registry.catalog.documents import document_of, scope_of
 from registry.client.snapshot import Entry
 from registry.names import fold_tag
@@ -35,9 +37,9 @@ class Shelf:
             source = entry["source"]
             scope = scope_of(source["kind"], source["repository"])
             place = document_id(scope, entry["digest"])
-            record = kept.get(place) or schema.record(
-                document_of(contract, scope=scope, digest=entry["digest"], key=entry["name"])
-            )
+            record = kept.get(place)
+            if record is None or record.name != entry["name"]:
+                record = schema.record(document_of(contract, scope=scope, digest=entry["digest"], key=entry["name"]))
             self.records[place] = record
             self._entries[record.id] = entry
             tagged.append((record, entry["tags"]))
@@ -68,6 +70,22 @@ def load_records(stored: Mapping[str, Any] | None) -> dict[str, Record]:
     if stored is None or stored.get("format") != schema.FORMAT_VERSION:
         return {}
     try:
-        return {place: schema.load(record.encode()) for place, record in stored["records"].items()}
-    except (KeyError, ValueError, TypeError, AttributeError):
+        records = {place: schema.load(record.encode()) for place, record in stored["records"].items()}
+        return {place: record for place, record in records.items() if _is_sound(place, record)}
+    except (KeyError, ValueError, TypeError, AttributeError, RecursionError):
         return {}
+
+
+def _is_sound(place: str, record: Record) -> bool:
+    """Whether a record is one that can be searched; a disk may give anything."""
+    counts = record.content.occurrences.values()
+    numbers = [*chain.from_iterable(counts), *record.content.lengths]
+    texts = {type(text) for text in (record.id, record.scope, record.digest, record.name, record.name_key)}
+    return (
+        texts == {str}
+        and record.id == place
+        and {len(each) for each in (*counts, record.content.lengths)} == {len(FIELDS)}
+        and set(map(type, numbers)) == {int}
+        and min(numbers) >= 0
+        and max(numbers) <= TERMS_PER_FIELD_MAX
+    )

@@ -180,26 +180,34 @@ class Watch:
             question.done.set()
 
     def _asked(self) -> bool:
-        if self._settled is not None:
-            return self._refresh(self._settled)
+        """Ask the registry; whether another catalog is in force than before."""
+        before = self.glance()
+        if self._settled is None:
+            self._settle(self._found())
+        else:
+            self._refresh(self._settled)
+        after = self.glance()
+        return _identity(before) != _identity(after)
+
+    def _found(self) -> Following:
+        """The first candidate that is registered, else the last one, freshly asked about."""
         for following in self._all[:-1]:
             try:
                 self._refresh(following, only_registered=True)
             except (Unknown, RepositoryInvalid) as error:
                 if isinstance(error, Unknown) and error.kind != "repository":
                     raise
-                continue
-            return self._settle(following)
+            else:
+                return following
         self._refresh(self._all[-1])
-        return self._settle(self._all[-1])
+        return self._all[-1]
 
-    def _settle(self, following: Following) -> bool:
+    def _settle(self, following: Following) -> None:
         self._settled = following
         if len(self._all) > 1:
             self._cache.write_record(self._choice, {"repository": following.repository})
-        return True
 
-    def _refresh(self, following: Following, *, only_registered: bool = False) -> bool:
+    def _refresh(self, following: Following, *, only_registered: bool = False) -> None:
         def needed(snapshot: Snapshot) -> Iterable[str]:
             yield from self._needed(snapshot, following.repository)
             if self._wants_all:
@@ -208,7 +216,10 @@ class Watch:
         is_changed = following.refresh(needed, with_paths=self._with_paths, only_registered=only_registered)
         if is_changed and following.held is not None:
             self.documents.keep_only(set(digests_of(following.held.snapshot)))
-        return is_changed
+
+
+def _identity(seen: tuple[Following, Held] | None) -> tuple[str | None, str] | None:
+    return None if seen is None else (seen[0].repository, seen[1].snapshot.digest)
 
 
 def digests_of(snapshot: Snapshot) -> Iterable[str]:
