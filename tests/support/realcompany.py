@@ -75,7 +75,7 @@ class Company:
         )
         self.world = resources.enter_context(opened(folder / "world", settings))
         self.services = self.world.services
-        self.world.sync_central()
+        eventually(self._is_central_read, WAIT_S)
         self.sides = {each: self._side(repo, self.globs[each]) for each, repo in self.repositories.items()}
         self.views = self._register_all()
 
@@ -113,6 +113,10 @@ class Company:
             self.services.repositories.register(ADMIN, id_of(service), request, 0)
         eventually(self._are_read, WAIT_S)
         return {service: self.services.repositories.get(id_of(service)) for service in self.repositories}
+
+    def _is_central_read(self) -> bool:
+        self.services.refresh()
+        return self.services.in_force.view.central in self.services.in_force.view.pointers
 
     def _are_read(self) -> bool:
         self.services.refresh()
