@@ -13,7 +13,8 @@ def fault_of_stop(text: str, stop: Stop) -> Fault:
     if "maximum nesting depth" in stop.problem:
         code, culprit = "too-deep", (stop.at, "this is nested far too deep: flatten it.")
     elif "Unicode character escape" in stop.problem:
-        code, culprit = "text-invalid", (stop.at, "this escape is no Unicode character: write the character itself.")
+        at = max(text.rfind("\\", 0, stop.at + 1), 0)
+        code, culprit = "text-invalid", (at, "this escape is no Unicode character: write the character itself.")
     elif "tag" in stop.context or "tag" in stop.problem.split():
         begin = stop.at if stop.context_at is None else stop.context_at
         message = "a value that begins with ! is taken for a tag: put the whole value in quotes."

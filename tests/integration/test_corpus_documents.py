@@ -1,12 +1,13 @@
 """Every real skill and every hard case of the corpus, read as a registration that names its folder would read it."""
 
 import json
-import time
+import re
 from pathlib import Path
 
 import pytest
 import yaml
 from corpus import ARCHIVE, hard_cases, skill_files, synthetic_cases, unpack
+from cpu import fastest, thread_seconds
 from world import ADMIN, running
 
 from registry.cli.working_copy import WorkingCopy
@@ -22,7 +23,8 @@ pytestmark = pytest.mark.corpus
 REFUSED = Path(__file__).resolve().parents[1] / "golden" / "corpus-refused.json"
 SKILLS = 1_926
 SECONDS_MAX = 0.1
-TIMES_MAX = 4
+TIMES_MAX = 3
+ROUNDS_MAX = 8
 
 # Cases whose disposition here is another one than the corpus expects, because a page of the design says otherwise.
 # "no remark" means that the file is accepted and nothing is said of it.
@@ -50,8 +52,8 @@ REFUSALS = {
     "name-with-slash": ("name-invalid", 2, 7),
     "central-breaks-1": ("front-matter-missing", 1, 1),
     "nul-in-body": ("control-character", 6, 2),
-    "hint-two-flows": ("yaml-syntax", 4, 24),
-    "hint-dash": ("yaml-syntax", 4, 28),
+    "hint-two-flows": ("yaml-syntax", 4, 16),
+    "hint-dash": ("yaml-syntax", 4, 16),
     "hint-angle-colon": ("yaml-syntax", 4, 22),
     "dup-key": ("duplicate-key", 6, 1),
     "name-is-list": ("field-missing", 3, 14),
@@ -64,6 +66,11 @@ REFUSALS = {
     "python-tag": ("tag-refused", 4, 4),
     "bidi-name": ("control-character", 3, 14),
     "deep-nest": ("too-deep", 4, 263),
+}
+# The corpus has none.
+MERGE_KEY = {
+    "path": "skills/a/SKILL.md",
+    "data": b"---\nname: a\ndescription: b\nbase: {k: v}\nmetadata:\n  <<: *base\n---\n",
 }
 # What a test of its own shows: there is no single file to read. A link that leads nowhere is an info for the corpus and
 # a warning here (playbook-format.md, Problems).
@@ -115,7 +122,16 @@ def test_every_skill_of_the_corpus_loads_or_is_on_the_list_of_the_refused(corpus
         if reading.playbook is None
         for code, line, column in errors(reading)[:1]
     ]
-    assert refused == json.loads(REFUSED.read_text())
+    listed = json.loads(REFUSED.read_text())
+    assert refused == [{key: value for key, value in row.items() if key != "reason"} for row in listed]
+
+
+def test_each_of_the_refused_was_read_and_has_a_reason(corpus):
+    for row in json.loads(REFUSED.read_text()):
+        assert len(row["reason"]) > 20
+        text = (corpus / row["repository"] / "tree" / row["path"]).read_text()
+        # What a reason quotes, the file says.
+        assert all(quote in text for quote in re.findall(r"'([^']+)'", row["reason"])), row
 
 
 def test_all_cases_are_looked_at_here(cases):
@@ -141,31 +157,20 @@ def test_each_refused_case_is_refused_for_its_reason_and_at_its_place(cases):
 
 
 @pytest.mark.parametrize(
-    ("name", "code"),
+    ("name", "ends"),
     [
-        ("alias-bomb", "alias-refused"),
-        ("deep-nest", "too-deep"),
-        ("nul-in-body", "control-character"),
-        ("dup-key", "duplicate-key"),
-        ("huge-294k", None),
+        ("alias-bomb", [("alias-refused", 4, 4)]),
+        ("deep-nest", [("too-deep", 4, 263)]),
+        ("nul-in-body", [("control-character", 6, 2)]),
+        ("merge-key", [("alias-refused", 6, 7)]),
+        ("dup-key", [("duplicate-key", 6, 1)]),
+        ("huge-294k", []),
     ],
 )
-def test_the_hostile_cases_end_within_100_ms(cases, name, code):
-    case = cases[name]
-    spent = []
-    for _ in range(3):
-        start = time.process_time()
-        reading = read_file(case["path"], case["data"])
-        spent.append(time.process_time() - start)
-    assert [each for each, _, _ in errors(reading)] == ([code] if code else [])
-    assert min(spent) < SECONDS_MAX
-
-
-def test_a_merge_key_is_refused_within_100_ms():
-    start = time.process_time()
-    text = b"---\nname: a\ndescription: b\nbase: &x {k: v}\nmetadata:\n  <<: *x\n---\n"
-    assert errors(read_file("skills/a/SKILL.md", text)) == [("alias-refused", 4, 7)]
-    assert time.process_time() - start < SECONDS_MAX
+def test_a_hostile_case_ends_as_it_must_within_100_ms_of_cpu(cases, name, ends):
+    case = {**cases, "merge-key": MERGE_KEY}[name]
+    assert errors(read_file(case["path"], case["data"])) == ends
+    assert fastest(lambda: read_file(case["path"], case["data"]), enough=SECONDS_MAX) <= SECONDS_MAX
 
 
 def test_a_large_skill_keeps_its_whole_body(cases):
@@ -283,11 +288,10 @@ def test_reading_the_corpus_takes_a_few_times_what_the_yaml_loader_alone_takes(c
         for path, place in places:
             read_file(path, place.read_bytes())
 
-    alone, whole = (min(_seconds(work) for _ in range(3)) for work in (parse_only, read_all))
+    alone = whole = float("inf")
+    for _ in range(ROUNDS_MAX):
+        # In turns, so that a busy neighbour slows both.
+        alone, whole = min(alone, thread_seconds(parse_only)), min(whole, thread_seconds(read_all))
+        if whole <= TIMES_MAX * alone:
+            break
     assert whole <= TIMES_MAX * alone
-
-
-def _seconds(work):
-    start = time.process_time()
-    work()
-    return time.process_time() - start
