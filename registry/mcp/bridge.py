@@ -56,7 +56,8 @@ class Bridge:
         try:
             read = tools.read_arguments(name, arguments)
             if read.violations:
-                return answers.call_result(answers.invalid_arguments(name, read.violations), is_error=True)
+                problem = answers.invalid_arguments(name, read.violations)
+                return answers.call_result({**problem, **self._seen()}, is_error=True)
             return answers.call_result(work(self._ready(), read.values))
         except Exception as error:  # noqa: BLE001 - an answer must come of it: a host shows no other
             return answers.call_result(self._problem(error), is_error=True)
@@ -118,9 +119,13 @@ class Bridge:
         body = answers.problem(kind.code, kind.title, kind.status, said)
         # What the registry added, under whatever name, never in the place of what is said here.
         body |= {key: value for key, value in getattr(error, "extra", {}).items() if key not in body}
+        return {**body, **self._seen()}
+
+    def _seen(self) -> Object:
+        """The snapshot and the state of what is held, nothing where no catalog is yet: an error waits for none."""
         catalog = self._catalog
         seen = None if catalog is None else catalog.glance()
-        return body if seen is None else {**body, "snapshot": seen[0], "state": _state(seen[1])}
+        return {} if seen is None else {"snapshot": seen[0], "state": _state(seen[1])}
 
 
 def _state(state: "State") -> Object:
