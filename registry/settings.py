@@ -16,7 +16,7 @@ from registry.errors import SettingsInvalid
 from registry.playbook.roots import Roots
 
 PREFIX = "REGISTRY_"
-_CLIENT_VARIABLES = {"REGISTRY_URL", "REGISTRY_TOKEN"}
+_CLIENT_VARIABLES = {"REGISTRY_URL", "REGISTRY_TOKEN", "REGISTRY_CACHE_DIR"}
 _BETWEEN_GLOBS = re.compile(r",(?![^{}]*\})")
 _INJECTED = re.compile(r"REGISTRY_(SERVICE_|PORT)")
 

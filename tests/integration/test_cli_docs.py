@@ -34,7 +34,9 @@ COMMANDS = commands(main)
 
 
 def options(command: click.Command) -> set[str]:
-    return {name for item in command.params if isinstance(item, click.Option) for name in (*item.opts, *item.secondary_opts)}
+    return {
+        name for item in command.params if isinstance(item, click.Option) for name in (*item.opts, *item.secondary_opts)
+    }
 
 
 def test_every_command_has_its_section_and_every_section_its_command():

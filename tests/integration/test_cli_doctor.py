@@ -17,6 +17,7 @@ from indexer.document import Document, document_id
 from indexer.writer import IndexWriter
 from registry.git.program import VERSION_MIN, git_version
 from registry.ports import Role
+from registry.settings import unknown_variables
 from registry.store.inspection import inspect_store
 from registry.store.sql import open_store
 
@@ -165,6 +166,11 @@ def test_settings_that_do_not_work_are_an_error_and_the_rest_is_looked_at(tmp_pa
 def test_a_misspelt_variable_is_a_warning(tmp_path: Path):
     found = diagnosis(tmp_path / "data", log_levl="debug")["settings"]
     assert (found["grade"], "REGISTRY_LOG_LEVEL" in found["found"]) == ("warning", True)
+
+
+@pytest.mark.parametrize("variable", ["REGISTRY_URL", "REGISTRY_TOKEN", "REGISTRY_CACHE_DIR"])
+def test_a_variable_of_a_client_is_no_misspelt_setting(variable: str):
+    assert unknown_variables({variable: "x"}) == ()
 
 
 def test_without_git_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
