@@ -96,3 +96,9 @@ def test_the_bounds_are_those_of_the_reader():
     assert said is not None
     bounds = (limits.file_bytes >> 20, limits.repository_files, limits.repository_bytes >> 20)
     assert tuple(int(text.replace(",", "")) for text in said.groups()) == bounds
+    inside = re.search(
+        r"has ([\d,]+) keys and values at most, in (\d+) levels,\s+and an input schema ([\d,]+) of", PAGE
+    )
+    assert inside is not None
+    within = (limits.nodes, limits.depth_levels, limits.schema_nodes)
+    assert tuple(int(text.replace(",", "")) for text in inside.groups()) == within

@@ -85,6 +85,20 @@ def await_code(world, code):
         time.sleep(0.02)
 
 
+MENDED = re.findall(r"^\| `(.+?)` \|[^|]+\| `(.+)` \|$", PAGE, re.MULTILINE)
+
+
+def purpose_of(value):
+    head = f"---\nname: a\ndescription: {value}\n---\n"
+    return read_file("skills/a/SKILL.md", head.encode())
+
+
+@pytest.mark.parametrize(("written", "mended"), [[cell.replace("\\|", "|") for cell in row] for row in MENDED])
+def test_what_the_page_says_to_write_loads_and_what_it_says_was_written_does_not(written, mended):
+    assert {each.code for each in purpose_of(written).problems} == {"yaml-syntax"}
+    assert purpose_of(mended).problems == ()
+
+
 def test_every_code_that_the_readers_name_is_in_the_table():
     source = "".join(
         path.read_text() for path in sorted((ROOT / "registry/playbook").glob("*.py")) if path.name != "problems.py"
