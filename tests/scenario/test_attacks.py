@@ -1,6 +1,6 @@
 """Ways to get round a required playbook (merge.md, Proof). Each must fail, through the whole pipeline.
 
-What needs a later part is listed at the end with that part's name.
+Those of a host's side, with a working copy or a cache, are in test_attacks_host.py.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -347,14 +347,3 @@ def test_recording_a_run_of_a_copy_in_the_working_tree(tmp_path):
             copy = WorktreeCopy(name, MINE, "sha256:" + "a" * 64, "playbooks/a.yaml")
             with pytest.raises(Refused):
                 world.services.runs.record_worktree(agent, "github.com/acme/checkout", copy, {})
-
-
-@pytest.mark.parametrize(
-    ("attack", "needs"),
-    [
-        ("an unpushed copy in the working tree", "the stdio bridge"),
-        ("an offline cache older than the mark", "the stdio bridge"),
-    ],
-)
-def test_attacks_on_parts_that_are_not_there(attack, needs):
-    pytest.skip(f"{attack}: there is nothing to attack without {needs}")
