@@ -51,7 +51,7 @@ def served(entries) -> dict[str, tuple[str, str]]:
 
 
 @given(worlds(), edits)
-@settings(max_examples=400)
+@settings(max_examples=150)
 def test_an_overlay_serves_no_working_copy_that_a_push_would_not(world, changes):
     central, local, ruleset = world
     overlay = overlay_of(snapshot_of(central, local, ruleset), changes)
@@ -61,7 +61,7 @@ def test_an_overlay_serves_no_working_copy_that_a_push_would_not(world, changes)
 
 
 @given(worlds(), edits)
-@settings(max_examples=400)
+@settings(max_examples=150)
 def test_an_overlay_serves_what_a_push_would_wherever_the_snapshot_tells_how_a_name_stands(world, changes):
     central, local, ruleset = world
     before = snapshot_of(central, local, ruleset)
@@ -76,7 +76,7 @@ def test_an_overlay_serves_what_a_push_would_wherever_the_snapshot_tells_how_a_n
 
 
 @given(worlds(), edits)
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_what_was_not_changed_stays_as_it_was(world, changes):
     snapshot = snapshot_of(*world)
     overlay = overlay_of(snapshot, changes)
@@ -85,7 +85,7 @@ def test_what_was_not_changed_stays_as_it_was(world, changes):
 
 
 @given(worlds())
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_a_file_that_does_not_load_changes_nothing_but_the_notes(world):
     snapshot = snapshot_of(*world)
     broken = {"alpha": replace(a_copy("alpha", "local"), state=CopyState.BROKEN, head=None)}
@@ -95,7 +95,7 @@ def test_a_file_that_does_not_load_changes_nothing_but_the_notes(world):
 
 
 @given(worlds(), edits)
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_a_name_stands_in_one_list(world, changes):
     overlay = overlay_of(snapshot_of(*world), changes)
     lost = {entry["name"] for entry in overlay.unavailable}
