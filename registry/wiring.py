@@ -171,9 +171,7 @@ def open_services(settings: Settings, store: Store) -> Services:
         policy=Policy(in_force, store, repositories, now=now),
         previews=Previews(in_force, store),
         runs=Runs(in_force, catalogs, store, now=now, randomness=secrets.token_bytes),
-        tokens=Tokens(
-            store, now=now, randomness=secrets.token_urlsafe, bootstrap=bootstrap, issuer=_issuer(settings)
-        ),
+        tokens=Tokens(store, now=now, randomness=secrets.token_urlsafe, bootstrap=bootstrap, issuer=_issuer(settings)),
         audit=Audit(store),
         health=Health(in_force),
         in_force=in_force,

@@ -306,9 +306,7 @@ def test_a_typo_in_a_rule_is_named_with_the_nearest_playbook(tmp_path):
     with running(tmp_path, {**CENTRAL, "policy.yaml": typo}) as world:
         central = world.services.in_force.view.central
         (problem,) = [
-            item
-            for item in world.services.problems.of(central)["problems"]
-            if item["code"] == "required-unmatched"
+            item for item in world.services.problems.of(central)["problems"] if item["code"] == "required-unmatched"
         ]
         assert "deploy-rollback" in problem["message"]
 
