@@ -50,7 +50,7 @@ def load(text: str, syntax: Syntax, *, limits: Limits = DEFAULT_LIMITS) -> Loade
         return _load_markdown(text, limits)
     if syntax is Syntax.JSON:
         data = load_json(text, limits=limits)
-        read = data if isinstance(data, Fault) else Yaml(data, Marks(()))
+        read = data if isinstance(data, Fault) else Yaml(data, Marks((), None))
     else:
         read = read_yaml(text, limits=limits)
     if isinstance(read, Fault):

@@ -98,7 +98,7 @@ class _Reader:
     def _settle(self) -> dict[str, Json] | None:
         numbers_are_text = self._loaded.syntax is not Syntax.JSON
         try:
-            return settled(self._loaded.data, numbers_are_text=numbers_are_text)
+            return settled(self._loaded.data, numbers_are_text=numbers_are_text, numerals=self._loaded.marks.numerals)
         except OutOfRange:
             found = unsettled(self._loaded.data, numbers_are_text=numbers_are_text)
             for at, source in islice(found, self._limits.problems_per_file):

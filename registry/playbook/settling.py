@@ -1,6 +1,7 @@
 """Numbers settled: text where the format wants text, JSON numbers where the author's own JSON stands."""
 
 from collections.abc import Iterator, Mapping
+from typing import cast
 
 from registry.digest import Json
 from registry.playbook.document import EXTENSION_PREFIX, FREE_KEYS
@@ -11,18 +12,34 @@ class OutOfRange(Exception):
     """A numeral that JSON has no number for; `unsettled` says where."""
 
 
-def settled(fields: Mapping[str, Data], *, numbers_are_text: bool) -> dict[str, Json]:
+def settled(fields: Mapping[str, Data], *, numbers_are_text: bool, numerals: int | None = None) -> dict[str, Json]:
     """The fields as plain JSON; raises OutOfRange.
 
     With `numbers_are_text` (YAML) a numeral is its source text except below the free keys; without (JSON) it is a
-    number everywhere. `playbook` is a number and `version` a text in both.
+    number everywhere. `playbook` is a number and `version` a text in both. `numerals` says how many there are in all,
+    where that is known.
     """
-    return {key: _settled(value, _is_free(key, at_root=True, text=numbers_are_text)) for key, value in fields.items()}
+    shallow = _has_no_more(fields, numerals)
+    return {
+        key: value
+        if shallow and value.__class__ is not Numeral
+        else _settled(value, _is_free(key, at_root=True, text=numbers_are_text))
+        for key, value in fields.items()
+    }
 
 
-def as_text(value: Data) -> Json:
-    """A loaded value with every number as the text it was written as, so that nothing of it is lost."""
-    return _settled(value, None)
+def as_texts(fields: Mapping[str, Data], *, numerals: int | None = None) -> dict[str, Json]:
+    """The fields with every number as the text it was written as, so that nothing of it is lost."""
+    shallow = _has_no_more(fields, numerals)
+    return {
+        key: value if shallow and value.__class__ is not Numeral else _settled(value, None)
+        for key, value in fields.items()
+    }
+
+
+def _has_no_more(fields: Mapping[str, Data], numerals: int | None) -> bool:
+    """Whether no numeral stands below the root's own, so that nobody has to look for one."""
+    return numerals == sum(value.__class__ is Numeral for value in fields.values())
 
 
 def unsettled(fields: Mapping[str, Data], *, numbers_are_text: bool) -> Iterator[tuple[Path, str]]:
@@ -46,7 +63,7 @@ def _settled(value: Data, free: bool | None) -> Json:  # noqa: FBT001 - called f
     """
     kind = value.__class__
     if kind is Numeral:
-        return _number(str(value)) if free else str(value)
+        return _number(cast("Numeral", value)) if free else str(value)
     if isinstance(value, dict):
         members: dict[str, Json] | None = None
         for key, each in value.items():
@@ -60,8 +77,8 @@ def _settled(value: Data, free: bool | None) -> Json:  # noqa: FBT001 - called f
     if isinstance(value, list):
         items: list[Json] | None = None
         for at, each in enumerate(value):
-            if each.__class__ is not str:
-                new = _settled(each, free)
+            if (kind := each.__class__) is not str:
+                new = _number(each) if free and kind is Numeral else _settled(each, free)  # type: ignore[arg-type]
                 if new is not each:
                     items = list(value) if items is None else items
                     items[at] = new
@@ -69,7 +86,7 @@ def _settled(value: Data, free: bool | None) -> Json:  # noqa: FBT001 - called f
     return value
 
 
-def _number(numeral: str) -> int | float:
+def _number(numeral: Numeral) -> int | float:
     number = number_of(numeral)
     if number is None:
         raise OutOfRange

@@ -21,7 +21,7 @@ from registry.playbook.foreign import (
 from registry.playbook.limits import DEFAULT_LIMITS, Limits
 from registry.playbook.load import Loaded
 from registry.playbook.native import Role, Verdict
-from registry.playbook.settling import as_text
+from registry.playbook.settling import as_texts
 from registry.playbook.spelling import WORD_CHARS_MAX, nearest, quoted
 from registry.playbook.text import Numeral, Path
 
@@ -92,7 +92,7 @@ def read_skill(
     files under `files`.
     """
     notes = Notes(loaded, path=path, blob=blob, role=role, limits=limits)
-    fields = {key: as_text(value) for key, value in loaded.data.items()}
+    fields = as_texts(loaded.data, numerals=loaded.marks.numerals)
     key, title = _name(notes, fields)
     purpose = _purpose(notes, fields)
     required = says_required(notes, fields)

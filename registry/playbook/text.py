@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 INTEGER_MAX: Final = (1 << 53) - 1
+_LARGEST: Final = float(INTEGER_MAX)
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufeff\ufffe\uffff]")
 # `CONTROL` in UTF-8; to look for these bytes first takes a tenth of the expression's time.
 _PLAIN_BYTES = bytes(byte for byte in range(256) if byte in b"\t\n\r" or (byte >= 0x20 and byte != 0x7F))
@@ -137,7 +138,7 @@ def number_of(numeral: str) -> int | float | None:
         value = float(numeral)
     except ValueError:
         return _radix_number(numeral)
-    if abs(value) <= INTEGER_MAX:
+    if -_LARGEST <= value <= _LARGEST:
         return int(value) if value.is_integer() else value
     # Beyond this, digits without a point or an exponent are an integer that is not carried exactly.
     if not math.isfinite(value) or not ("." in numeral or "e" in numeral or "E" in numeral):

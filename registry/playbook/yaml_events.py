@@ -29,7 +29,7 @@ from registry.playbook.yaml_faults import fault_of_key, fault_of_property, fault
 from registry.playbook.yaml_scene import Stop
 
 _NUMBER = re.compile(
-    r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+|[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
+    r"[-+]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][-+]?[0-9]++)?|0o[0-7]++|0x[0-9a-fA-F]++"
     r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
 )
 _NUMBER_STARTS = frozenset("-+.0123456789")
@@ -46,10 +46,12 @@ class Marks:
 
     `begins` holds the offset in characters of each, in the order of the text: the root, and then of a mapping each key
     and each value, and of a list each item. Its position there is the node's number. Where a collection ends, the
-    complement of its number stands: a negative one.
+    complement of its number stands: a negative one. `numerals` says how many of the nodes are numerals, if
+    they were counted.
     """
 
     begins: Sequence[int]
+    numerals: int | None
 
     def behind(self) -> Mapping[int, int]:
         """The number that follows each collection's last, by the number of the collection."""
@@ -82,6 +84,7 @@ class Builder:
 
     def __init__(self, text: str, limits: Limits) -> None:
         self.begins: list[int] = []
+        self.numerals = 0
         self._text = text
         self._limits = limits
         self._has_properties = "!" in text or "&" in text
@@ -91,7 +94,7 @@ class Builder:
     @property
     def marks(self) -> Marks:
         """Where the nodes of the document stand, once it is read."""
-        return Marks(self.begins)
+        return Marks(self.begins, self.numerals)
 
     def document(self) -> Data:
         """The root value of the one document that the text holds; raises Faulty."""
@@ -126,6 +129,7 @@ class Builder:
         opened, latest = -1, -1
         last: Event | None = None
         key: str | None = None
+        numerals = 0
         begins, nodes_left, levels_max = self.begins, self._limits.nodes, self._limits.depth_levels
         has_properties = self._has_properties
         is_literal = not (has_properties or self._has_escape)
@@ -141,7 +145,11 @@ class Builder:
                     if event.style or has_properties:
                         value = source if is_literal else self._scalar(event)
                     elif source[:1] in _NUMBER_STARTS:
-                        value = Numeral(source) if is_number(source) else source
+                        if is_number(source):
+                            value = Numeral(source)
+                            numerals += 1
+                        else:
+                            value = source
                     else:
                         value = constant(source, source)
                 elif kind is MappingStartEvent:
@@ -190,6 +198,7 @@ class Builder:
             open_at = begins[opened : opened + 1] if opened >= 0 else []
             raise Faulty(fault_of_stop(self._text, _stop(error, begin, last, open_at))) from None
         self._root_end = last
+        self.numerals += numerals
         return root[0]
 
     def _bad_key(self, members: Mapping[str, Data], opened: int, event: Event, value: Data) -> Fault:
@@ -215,7 +224,10 @@ class Builder:
         if self._has_properties and self._text.startswith("!", event.start_mark.index):
             raise Faulty(self._refusal(event))
         if text[:1] in _NUMBER_STARTS:
-            return Numeral(text) if _NUMBER.fullmatch(text) else text
+            if _NUMBER.fullmatch(text):
+                self.numerals += 1
+                return Numeral(text)
+            return text
         return _CONSTANTS.get(text, text)
 
     def _unescaped(self, event: Event, text: str) -> str:
