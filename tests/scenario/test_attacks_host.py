@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -98,12 +99,33 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Registry,
         yield registry, central
 
 
-@pytest.fixture
-def place(tmp_path: Path, shared: tuple[Registry, GitRepo]) -> Iterator[Place]:
-    registry, central = shared
+@contextmanager
+def placed(folder: Path, registry: Registry, central: GitRepo) -> Iterator[Place]:
     address = registry.client.base_url
     with relaying(address.host, address.port or 80) as relay:
-        yield Place(tmp_path, registry, central, relay)
+        yield Place(folder, registry, central, relay)
+
+
+@pytest.fixture
+def place(tmp_path: Path, shared: tuple[Registry, GitRepo]) -> Iterator[Place]:
+    """A place of its own."""
+    with placed(tmp_path, *shared) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def common(tmp_path_factory: pytest.TempPathFactory, shared: tuple[Registry, GitRepo]) -> Iterator[Place]:
+    with placed(tmp_path_factory.mktemp("common"), *shared) as made:
+        yield made
+
+
+@pytest.fixture
+def tree(common: Place) -> Place:
+    """A place for tests that change nothing but its working copy, as it was cloned."""
+    common.git("switch", "--quiet", "--force", "main")
+    common.git("reset", "--quiet", "--hard", "origin/main")
+    common.git("clean", "--quiet", "-dffx")
+    return common
 
 
 def assert_holds(catalog: Catalog, name: str = NAME) -> None:
@@ -153,17 +175,17 @@ COPIES = {
 
 
 @pytest.mark.parametrize("path", COPIES)
-def test_a_copy_in_the_working_tree_in_any_format_folder_and_root(place: Place, path: str):
-    place.write(path, COPIES[path])
-    with place.open() as catalog:
+def test_a_copy_in_the_working_tree_in_any_format_folder_and_root(tree: Place, path: str):
+    tree.write(path, COPIES[path])
+    with tree.open() as catalog:
         assert_holds(catalog)
         assert f"{NAME} is required, so the central copy holds here too" in catalog.state.note
 
 
 @pytest.mark.parametrize("path", ["playbooks/a.yaml", "skills/x/SKILL.md", "playbooks/a.runbook.json"])
-def test_the_same_copy_serves_where_nothing_requires_the_name(place: Place, path: str):
-    place.write(path, COPIES[path].replace(NAME, "free").replace("Deploy_Rollback", "Free"))
-    with place.open() as catalog:
+def test_the_same_copy_serves_where_nothing_requires_the_name(tree: Place, path: str):
+    tree.write(path, COPIES[path].replace(NAME, "free").replace("Deploy_Rollback", "Free"))
+    with tree.open() as catalog:
         assert catalog.get("free").entry["source"]["kind"] == "worktree"
 
 
@@ -171,9 +193,9 @@ def test_the_same_copy_serves_where_nothing_requires_the_name(place: Place, path
     "spelling",
     ["deploy_rollback", "Deploy-Rollback", "deploy.rollback", "deploy  rollback", "\uff44eploy-rollback", " deploy-rollback "],
 )  # fmt: skip
-def test_another_spelling(place: Place, spelling: str):
-    place.write("playbooks/a.yaml", playbook(NAME, version=MINE).replace(f"name: {NAME}", f"name: '{spelling}'"))
-    with place.open() as catalog:
+def test_another_spelling(tree: Place, spelling: str):
+    tree.write("playbooks/a.yaml", playbook(NAME, version=MINE).replace(f"name: {NAME}", f"name: '{spelling}'"))
+    with tree.open() as catalog:
         assert_holds(catalog)
 
 
@@ -189,51 +211,51 @@ def test_a_symlink_to_a_file_elsewhere(place: Place):
         assert_holds(catalog, "erase")
 
 
-def test_twins_of_which_neither_is_chosen(place: Place):
-    place.write("playbooks/a.yaml", playbook(NAME, version=MINE))
-    place.write("playbooks/b.yaml", playbook(NAME, version="8.8.8"))
-    with place.open() as catalog:
+def test_twins_of_which_neither_is_chosen(tree: Place):
+    tree.write("playbooks/a.yaml", playbook(NAME, version=MINE))
+    tree.write("playbooks/b.yaml", playbook(NAME, version="8.8.8"))
+    with tree.open() as catalog:
         assert_holds(catalog)
 
 
-def test_a_copy_that_calls_itself_required(place: Place):
-    place.write("playbooks/a.yaml", playbook("erase", version=MINE, required="true"))
-    place.write("policy.yaml", "policy: 1\nrequired: []\n")
-    with place.open() as catalog:
+def test_a_copy_that_calls_itself_required(tree: Place):
+    tree.write("playbooks/a.yaml", playbook("erase", version=MINE, required="true"))
+    tree.write("policy.yaml", "policy: 1\nrequired: []\n")
+    with tree.open() as catalog:
         assert_holds(catalog, "erase")
 
 
 @pytest.mark.parametrize("spelling", ["never-loaded", "Never_Loaded"])
-def test_a_central_copy_that_never_loaded_so_that_nobody_knows_whether_it_is_required(place: Place, spelling: str):
-    place.write("skills/x/SKILL.md", SKILL.format(name=spelling))
-    with place.open() as catalog:
+def test_a_central_copy_that_never_loaded_so_that_nobody_knows_whether_it_is_required(tree: Place, spelling: str):
+    tree.write("skills/x/SKILL.md", SKILL.format(name=spelling))
+    with tree.open() as catalog:
         assert_holds(catalog, "never-loaded")
         with pytest.raises(PlaybookUnavailable) as raised:
             catalog.get("never-loaded")
     assert raised.value.extra["outcome"] == "required_broken"
 
 
-def test_a_committed_copy_on_a_branch_that_nobody_pushed(place: Place):
-    place.git("switch", "--quiet", "--create", "mine")
-    place.write("playbooks/a.yaml", playbook(NAME, version=MINE))
-    place.git("add", "--all")
-    place.git("commit", "--quiet", "--message", "mine")
-    with place.open() as catalog:
+def test_a_committed_copy_on_a_branch_that_nobody_pushed(tree: Place):
+    tree.git("switch", "--quiet", "--create", "mine")
+    tree.write("playbooks/a.yaml", playbook(NAME, version=MINE))
+    tree.git("add", "--all")
+    tree.git("commit", "--quiet", "--message", "mine")
+    with tree.open() as catalog:
         assert_holds(catalog)
 
 
-def test_deleting_the_copy_that_serves_does_not_run_it_by_its_name_either(place: Place):
-    (place.copy / "playbooks/five.yaml").unlink()
-    with place.open() as catalog:
+def test_deleting_the_copy_that_serves_does_not_run_it_by_its_name_either(tree: Place):
+    (tree.copy / "playbooks/five.yaml").unlink()
+    with tree.open() as catalog:
         assert catalog.get("five").entry["source"]["kind"] == "central"
         with pytest.raises(Refused, match="which the registry still serves"):
             catalog.execute("five", {})
 
 
-def test_the_digest_of_a_copy_that_the_working_copy_goes_before(place: Place):
-    with place.open() as catalog:
+def test_the_digest_of_a_copy_that_the_working_copy_goes_before(tree: Place):
+    with tree.open() as catalog:
         digest = catalog.get("free").entry["digest"]
-        place.write("playbooks/free.yaml", playbook("free", version=MINE))
+        tree.write("playbooks/free.yaml", playbook("free", version=MINE))
         catalog.refresh()
         shadowed = catalog.get("free", digest)
         assert (shadowed.serves, shadowed.entry["version"]) == (False, "1.0.0")
@@ -241,11 +263,11 @@ def test_the_digest_of_a_copy_that_the_working_copy_goes_before(place: Place):
             catalog.execute("free", {}, digest=digest)
 
 
-def test_the_digest_of_the_copy_that_was_refused(place: Place):
-    place.write("playbooks/a.yaml", playbook("other", version=MINE))
-    with place.open() as catalog:
+def test_the_digest_of_the_copy_that_was_refused(tree: Place):
+    tree.write("playbooks/a.yaml", playbook("other", version=MINE))
+    with tree.open() as catalog:
         mine = catalog.get("other").entry["digest"]
-        place.write("playbooks/a.yaml", playbook(NAME, version=MINE))
+        tree.write("playbooks/a.yaml", playbook(NAME, version=MINE))
         catalog.refresh()
         for digest in (mine, *(copy["digest"] for copy in refused(catalog))):
             with pytest.raises((Unknown, Refused)):
@@ -259,12 +281,12 @@ def refused(catalog: Catalog) -> list[dict]:
     return [dict(entry) for entry in view.overlay.refused]
 
 
-def test_a_run_of_a_copy_whose_name_is_written_otherwise(place: Place):
-    place.write("skills/x/SKILL.md", SKILL.format(name="My_Own.Way"))
-    with place.open() as catalog:
+def test_a_run_of_a_copy_whose_name_is_written_otherwise(tree: Place):
+    tree.write("skills/x/SKILL.md", SKILL.format(name="My_Own.Way"))
+    with tree.open() as catalog:
         opened = catalog.execute("MY OWN way", {})
     assert (opened["run"]["name"], opened["run"]["source"]["kind"]) == ("my-own-way", "worktree")
-    kept = place.registry.get(f"/v1/runs/{opened['run_id']}", headers=AS_ADMIN).json()
+    kept = tree.registry.get(f"/v1/runs/{opened['run_id']}", headers=AS_ADMIN).json()
     assert (kept["name"], kept["source"]["unreviewed"]) == ("my-own-way", True)
 
 
@@ -467,12 +489,12 @@ def test_a_cache_whose_bytes_were_changed(place: Place):
         {"paths": ["a"] * 1_000}, {"paths": 7}, {"digest": "../../../etc/passwd"}, {"digest": None}, {"registered": []},
     ],
 )  # fmt: skip
-def test_a_record_that_was_tampered_with_is_as_none(place: Place, change: dict):
-    with place.open() as catalog:
+def test_a_record_that_was_tampered_with_is_as_none(tree: Place, change: dict):
+    with tree.open() as catalog:
         catalog.search("free")
-    for path, record in records(place):
+    for path, record in records(tree):
         path.write_text(json.dumps({**record, **change}))
-    with place.open() as catalog:
+    with tree.open() as catalog:
         assert_holds(catalog)
         assert catalog.state.freshness == "fresh"
 
@@ -489,13 +511,13 @@ def test_records_of_the_search_that_were_tampered_with(place: Place):
         assert_holds(catalog, "erase")
 
 
-def test_a_memo_that_nothing_was_changed_hides_no_mark(place: Place):
-    place.write("playbooks/a.yaml", playbook(NAME, version=MINE))
-    with place.open() as catalog:
+def test_a_memo_that_nothing_was_changed_hides_no_mark(tree: Place):
+    tree.write("playbooks/a.yaml", playbook(NAME, version=MINE))
+    with tree.open() as catalog:
         assert_holds(catalog)
         snapshot = catalog.snapshot
-    (place.cache / "records" / "made-up.json").write_text(json.dumps({"snapshot": snapshot, "tree": "x"}))
-    with place.open() as catalog:
+    (tree.cache / "records" / "made-up.json").write_text(json.dumps({"snapshot": snapshot, "tree": "x"}))
+    with tree.open() as catalog:
         assert_holds(catalog)
 
 
