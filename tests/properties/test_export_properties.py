@@ -252,9 +252,16 @@ def test_yaml_reads_back_as_the_same_data(fields):
     text = to_yaml({"x-fields": fields})
     loaded = load_yaml(text)
     assume(isinstance(loaded, dict) or "control" not in loaded.code)
-    assert settled(loaded, numbers_are_text=True) == json.loads(
-        json.dumps({"x-fields": fields}).replace("\\r\\n", "\\n").replace("\\r", "\\n")
-    )
+    assert settled(loaded, numbers_are_text=True) == {"x-fields": with_newlines(fields)}
+
+
+def with_newlines(value):
+    """The value as a reader gives it, whose texts have one kind of line end."""
+    if isinstance(value, str):
+        return value.replace("\r\n", "\n").replace("\r", "\n")
+    if isinstance(value, dict):
+        return {with_newlines(key): with_newlines(each) for key, each in value.items()}
+    return [with_newlines(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 @settings(max_examples=200, deadline=None)
