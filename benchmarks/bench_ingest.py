@@ -18,7 +18,7 @@ from registry.ports import AuditEntry, Registration, Role, SyncStatus
 from registry.processes import collect_rarely
 from registry.settings import Settings
 from registry.sync.publisher import Publisher
-from registry.sync.source import ReadingCache
+from registry.sync.readings import ReadingCache
 from registry.sync.step import Assignment, run_steps
 
 GOAL = 3.0

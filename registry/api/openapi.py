@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from registry.api.calls import CALLS, EVERY_CALL, Call, Parameter
+from registry.api.call import EVERY_CALL, Call, Parameter
+from registry.api.calls import CALLS
 from registry.api.kinds import KINDS
 
 _IN_PATH = re.compile(r"\{(\w+)\}")

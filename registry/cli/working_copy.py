@@ -14,7 +14,8 @@ from registry.names import SUB_PATH_MARK
 from registry.playbook.roots import Roots
 from registry.ports import Role
 from registry.service.checking import Base, Copies, read_copies
-from registry.sync.source import ReadingCache, SourcePlan
+from registry.sync.readings import ReadingCache
+from registry.sync.source import SourcePlan
 
 if TYPE_CHECKING:
     # libgit2 takes a tenth of a second to load, and only a comparison needs it.

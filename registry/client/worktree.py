@@ -94,7 +94,8 @@ class WorkingTree:
         # The loader, and all that it brings along: see above.
         from registry.git.folder import NO_COMMIT, WorkingCopy  # noqa: PLC0415
         from registry.ports import Role  # noqa: PLC0415
-        from registry.sync.source import ReadingCache, SourcePlan, read_source  # noqa: PLC0415
+        from registry.sync.readings import ReadingCache  # noqa: PLC0415
+        from registry.sync.source import SourcePlan, read_source  # noqa: PLC0415
 
         source = WorkingCopy(self.checkout.root, self.checkout.head or NO_COMMIT)
         role = Role.CENTRAL if repository == snapshot.central else Role.SERVICE

@@ -9,9 +9,6 @@ from typing import Literal
 
 import zstandard
 
-from policies import explanation
-from policies.decision import CopyState, Side
-from policies.explanation import Account
 from registry.catalog.merge import Catalog, Verdict
 from registry.catalog.revision import Head
 from registry.catalog.snapshot import compose_full, copy_json, entry_json
@@ -21,6 +18,7 @@ from registry.names import require_name_key
 from registry.playbook.spelling import alike
 from registry.ports import Store, SyncStatus
 from registry.service.cache import ByteCache, EntryCache, SingleFlight
+from registry.service.explaining import explanation_of, shown_state
 from registry.service.handout import Composed, HandOut
 from registry.service.inforce import InForce, Key, View
 
@@ -210,7 +208,7 @@ class Catalogs:
         copies: list[Json] = []
         for side, copy in verdict.copies():
             serves = side is verdict.decision.serves
-            copies.append({**copy_json(side, copy), "state": _state(verdict, side, catalog), "serves": serves})
+            copies.append({**copy_json(side, copy), "state": shown_state(verdict, side, catalog), "serves": serves})
         return {
             "name": verdict.name,
             "repository": key.repository,
@@ -342,50 +340,6 @@ class Catalogs:
             registered=registered,
             validity=Validity(view, now, min(changes_at, midnight)),
         )
-
-
-def explanation_of(verdict: Verdict, catalog: Catalog) -> str:
-    """The decision on one name in sentences that somebody new understands."""
-    return " ".join(
-        explanation.explain(
-            verdict.decision,
-            name=verdict.name,
-            repository=catalog.repository,
-            central=_account(verdict, Side.CENTRAL, catalog),
-            local=_account(verdict, Side.LOCAL, catalog),
-            standing=verdict.standing,
-        )
-    )
-
-
-def _account(verdict: Verdict, side: Side, catalog: Catalog) -> Account:
-    copy = verdict.side(side)
-    if copy is None:
-        return Account(CopyState.ABSENT)
-    label = copy.path
-    if copy.head is not None:
-        label = f"version {copy.head.version} at {copy.head.source.repository}/{copy.head.source.path}"
-    problem = copy.problem
-    return Account(
-        copy.state,
-        label,
-        "" if problem is None else f"{problem.path}:{problem.line}:{problem.column} {problem.message}",
-        _withdrawn(verdict, side, catalog),
-    )
-
-
-def _withdrawn(verdict: Verdict, side: Side, catalog: Catalog) -> str | None:
-    copy = verdict.side(side)
-    digest = copy.head.digest if copy is not None and copy.head is not None else None
-    found = (item for item in catalog.rules.withdrawals if item.name == verdict.name and item.digest == digest)
-    return next((item.reason for item in found), None)
-
-
-def _state(verdict: Verdict, side: Side, catalog: Catalog) -> str:
-    if _withdrawn(verdict, side, catalog) is not None:
-        return "withdrawn"
-    copy = verdict.side(side)
-    return copy.state.value if copy is not None else CopyState.ABSENT.value
 
 
 def verdict_of(catalog: Catalog, name: str) -> Verdict:

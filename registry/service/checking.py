@@ -35,7 +35,8 @@ from registry.ports import GitSource, RemoteHead, Role
 from registry.service.consequences import effect_problems, refused_names, rows_of
 from registry.service.effects import central_effect, service_effect
 from registry.service.selecting import evaluate_selection, from_entries, from_heads
-from registry.sync.source import ReadingCache, SourcePlan, read_source
+from registry.sync.readings import ReadingCache
+from registry.sync.source import SourcePlan, read_source
 
 CASES_MAX = 500
 """Selection cases that one check tries, its own first: somebody waits for it."""

@@ -23,7 +23,8 @@ from registry.ports import (
 )
 from registry.sync.judgement import judge
 from registry.sync.originals import keep_originals
-from registry.sync.source import ReadingCache, SourcePlan, SourceRead, read_source
+from registry.sync.readings import ReadingCache
+from registry.sync.source import SourcePlan, SourceRead, read_source
 
 ACCEPT_POLICY = "accept-policy:"
 """Prefix of a request's `apply` that takes the policy file's absence or brokenness at that commit as meant."""

@@ -38,7 +38,8 @@ from registry.sync.examiner import Examiner
 from registry.sync.expiry import RuleClock
 from registry.sync.looks import Looks
 from registry.sync.publisher import Publisher
-from registry.sync.source import ReadingCache, SourcePlan
+from registry.sync.readings import ReadingCache
+from registry.sync.source import SourcePlan
 from registry.sync.step import Assignment, StepResult, failed, run_steps
 
 FLUSH_INTERVAL = timedelta(seconds=10)

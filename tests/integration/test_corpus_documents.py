@@ -16,7 +16,8 @@ from registry.playbook.model import Level
 from registry.playbook.reading import read_file
 from registry.playbook.roots import Roots
 from registry.ports import Role
-from registry.sync.source import ReadingCache, SourcePlan, read_source
+from registry.sync.readings import ReadingCache
+from registry.sync.source import SourcePlan, read_source
 
 pytestmark = pytest.mark.corpus
 

@@ -7,7 +7,8 @@ import pytest
 from registry.cli.working_copy import WorkingCopy
 from registry.playbook.roots import Roots
 from registry.ports import Role
-from registry.sync.source import ReadingCache, SourcePlan, read_source
+from registry.sync.readings import ReadingCache
+from registry.sync.source import SourcePlan, read_source
 
 SKILL = "---\nname: {name}\ndescription: Do it.\n---\nBody.\n"
 

@@ -4,7 +4,8 @@ from registry.cli.working_copy import WorkingCopy
 from registry.git.walk import TreeFile
 from registry.playbook.roots import Roots
 from registry.ports import Role
-from registry.sync.source import ReadingCache, SourcePlan, fingerprint_of, read_source
+from registry.sync.readings import ReadingCache
+from registry.sync.source import SourcePlan, fingerprint_of, read_source
 
 SKILL = "---\nname: {name}\ndescription: {what}\n---\nBody.\n"
 
